@@ -1,0 +1,227 @@
+// Commands: everything that can change the state, and the entry that carries them through the log.
+//
+// A command is what a face made of a request. The leader puts one or many into an Entry and stamps it
+// with the log time and random bits; from then on every replica reads the same bytes and does the same.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "base/blob.hpp"
+#include "base/id.hpp"
+#include "base/time.hpp"
+#include "model/job.hpp"
+#include "model/queue.hpp"
+#include "model/records.hpp"
+
+namespace jobbie::command {
+
+using base::Blob;
+using base::Duration;
+using base::Instant;
+using base::JobId;
+using base::ScheduleId;
+
+/// An `Idempotency-Key` and the fingerprint of the body it came with. An empty key: none.
+struct Idempotency {
+  Blob key;
+  std::uint64_t fingerprint = 0;
+  bool operator==(const Idempotency&) const = default;
+};
+
+struct Enqueue {
+  model::JobSpec job;
+  Idempotency idempotency;
+  bool operator==(const Enqueue&) const = default;
+};
+
+struct BatchSpec {
+  Blob callback_queue;    ///< empty: count only
+  Blob callback_payload;  ///< JSON object, or empty
+  bool operator==(const BatchSpec&) const = default;
+};
+
+/// All or nothing.
+struct EnqueueMany {
+  std::vector<model::JobSpec> jobs;
+  std::optional<BatchSpec> batch;
+  Idempotency idempotency;
+  bool operator==(const EnqueueMany&) const = default;
+};
+
+struct Claim {
+  std::vector<Blob> queues;  ///< names or globs
+  Blob worker;
+  Blob hostname;
+  std::uint32_t count = 1;
+  Duration lease;           ///< zero: the job's, the queue's, or the default
+  std::vector<Blob> roles;  ///< what the worker has
+  std::vector<Blob> tags;
+  bool operator==(const Claim&) const = default;
+};
+
+/// Names a job and, where the caller knows them, the lease and the worker it believes to hold it.
+struct LeaseRef {
+  JobId job;
+  std::uint64_t lease = 0;  ///< zero: judge by state alone
+  Blob worker;              ///< empty: any
+  bool operator==(const LeaseRef&) const = default;
+};
+
+struct Ack {
+  LeaseRef ref;
+  Blob result;
+  bool operator==(const Ack&) const = default;
+};
+
+struct Fail {
+  LeaseRef ref;
+  Blob error;
+  Blob backtrace;
+  bool no_retry = false;
+  std::optional<Duration> retry_in;  ///< instead of the backoff, once
+  bool operator==(const Fail&) const = default;
+};
+
+struct Beat {
+  LeaseRef ref;
+  Blob progress;
+  Blob checkpoint;
+  bool operator==(const Beat&) const = default;
+};
+
+struct Heartbeat {
+  Blob worker;  ///< empty: not stated
+  std::vector<Beat> beats;
+  bool operator==(const Heartbeat&) const = default;
+};
+
+struct Cancel {
+  JobId job;
+  bool operator==(const Cancel&) const = default;
+};
+struct Retry {
+  JobId job;
+  Blob payload;  ///< empty: as it was
+  bool operator==(const Retry&) const = default;
+};
+struct Requeue {
+  JobId job;
+  bool operator==(const Requeue&) const = default;
+};
+struct Move {
+  JobId job;
+  Blob queue;
+  bool reset_attempts = true;
+  bool keep_priority = false;
+  bool operator==(const Move&) const = default;
+};
+struct Delete {
+  JobId job;
+  bool operator==(const Delete&) const = default;
+};
+struct SetPriority {
+  JobId job;
+  std::int32_t priority = model::kNormal;
+  bool operator==(const SetPriority&) const = default;
+};
+
+enum class QueueAction : std::uint8_t { pause = 0, resume = 1, drain = 2, clear = 3, destroy = 4 };
+struct QueueCommand {
+  Blob queue;
+  QueueAction action = QueueAction::pause;
+  bool operator==(const QueueCommand&) const = default;
+};
+/// `max` nothing: the limit goes (the keyed one when `per` is given, else the queue's own).
+struct SetConcurrency {
+  Blob queue;
+  std::optional<std::uint32_t> max;
+  Blob per;
+  bool operator==(const SetConcurrency&) const = default;
+};
+struct SetThrottle {
+  Blob queue;
+  std::optional<std::uint32_t> rate;
+  Duration period;
+  Blob per;
+  bool operator==(const SetThrottle&) const = default;
+};
+struct SetRetention {
+  Blob queue;
+  std::optional<Duration> completed;  ///< nothing: stays as it is
+  std::optional<Duration> dead;
+  std::optional<Duration> cancelled;
+  bool operator==(const SetRetention&) const = default;
+};
+struct SetLease {
+  Blob queue;
+  Duration lease;  ///< zero: back to the default
+  bool operator==(const SetLease&) const = default;
+};
+struct SetFairness {
+  Blob queue;
+  model::Fairness fairness = model::Fairness::priority;
+  bool operator==(const SetFairness&) const = default;
+};
+
+enum class GroupAction : std::uint8_t { pause = 0, resume = 1, retry_failed = 2, cancel = 3 };
+struct GroupCommand {
+  Blob group;
+  GroupAction action = GroupAction::pause;
+  bool include_active = true;  ///< cancel: ask active jobs to stop as well
+  bool operator==(const GroupCommand&) const = default;
+};
+
+struct CreateSchedule {
+  model::ScheduleSpec spec;
+  bool operator==(const CreateSchedule&) const = default;
+};
+struct UpdateSchedule {
+  ScheduleId schedule;
+  model::ScheduleSpec spec;
+  bool operator==(const UpdateSchedule&) const = default;
+};
+enum class ScheduleAction : std::uint8_t { pause = 0, resume = 1, run_now = 2, remove = 3 };
+struct ScheduleCommand {
+  ScheduleId schedule;
+  ScheduleAction action = ScheduleAction::pause;
+  bool operator==(const ScheduleCommand&) const = default;
+};
+/// New rules for a zone: every schedule in it computes its next run again.
+struct UpdateZone {
+  model::ZoneRules zone;
+  bool operator==(const UpdateZone&) const = default;
+};
+
+struct RegisterWorker {
+  model::WorkerSpec worker;
+  bool operator==(const RegisterWorker&) const = default;
+};
+struct RemoveWorker {
+  Blob worker;
+  bool operator==(const RemoveWorker&) const = default;
+};
+
+/// Everything that is due happens, up to a bound.
+struct Tick {
+  bool operator==(const Tick&) const = default;
+};
+
+/// The order of the alternatives is part of the log's format: append only.
+using Command =
+    std::variant<Enqueue, EnqueueMany, Claim, Ack, Fail, Heartbeat, Cancel, Retry, Requeue, Move,
+                 Delete, SetPriority, QueueCommand, SetConcurrency, SetThrottle, SetRetention,
+                 SetLease, SetFairness, GroupCommand, CreateSchedule, UpdateSchedule,
+                 ScheduleCommand, UpdateZone, RegisterWorker, RemoveWorker, Tick>;
+
+/// One record of the log: commands that are applied together at one log time.
+struct Entry {
+  Instant now;               ///< stamped by the leader
+  std::uint64_t random = 0;  ///< drawn by the leader; ids and jitter come from it
+  std::vector<Command> commands;
+  bool operator==(const Entry&) const = default;
+};
+
+}  // namespace jobbie::command

@@ -1,0 +1,59 @@
+// Items: the state as a flat list of records. A checkpoint is a stream of them, a change is a few.
+//
+// Applying every change in order to an empty collection keyed as below gives the items of a checkpoint
+// taken at the same entry, plus the ended jobs, which leave the engine and live in the collection only.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "base/blob.hpp"
+#include "base/id.hpp"
+#include "model/job.hpp"
+#include "model/queue.hpp"
+#include "model/records.hpp"
+
+namespace jobbie::command {
+
+/// Keys: meta (one), queue name, (queue, state, minute), (queue, keyed, key), group name, job id,
+/// batch id, schedule id, worker id, idempotency key, task number. Append only.
+using Item = std::variant<model::MetaRecord, model::QueueRecord, model::TallyRecord,
+                          model::WindowRecord, model::GroupRecord, model::JobRecord,
+                          model::BatchRecord, model::ScheduleRecord, model::WorkerRecord,
+                          model::IdempotencyRecord, model::TaskRecord>;
+
+// What is no longer there. In one drain these come before the items, so that a name used again after
+// its removal stays.
+struct RemovedJob {
+  base::JobId job;
+};
+/// Its tallies and windows go with it.
+struct RemovedQueue {
+  base::Blob queue;
+};
+/// Ended jobs of a queue go: those of `state` that ended before `before`.
+struct SweptJobs {
+  base::Blob queue;
+  model::State state = model::State::completed;
+  base::Instant before;
+};
+struct RemovedSchedule {
+  base::ScheduleId schedule;
+};
+struct RemovedWorker {
+  base::Blob worker;
+};
+struct RemovedIdempotency {
+  base::Blob key;
+};
+struct RemovedTask {
+  std::uint64_t number = 0;
+};
+
+/// In order. An item replaces the one with the same key.
+using Change = std::variant<Item, RemovedJob, RemovedQueue, SweptJobs, RemovedSchedule, RemovedWorker,
+                            RemovedIdempotency, RemovedTask>;
+using Changes = std::vector<Change>;
+
+}  // namespace jobbie::command

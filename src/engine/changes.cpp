@@ -1,0 +1,112 @@
+// Draining: the final version of every record that has changed, for the store.
+#include <utility>
+
+#include "engine/core.hpp"
+
+namespace jobbie::engine {
+
+command::Changes Core::drain_changes() {
+  command::Changes out = std::exchange(removals, {});
+  removed_jobs.clear();
+  swept_jobs.clear();
+  out.reserve(out.size() + 1 + changed_jobs.size() + changed_queues.size() + changed_tallies.size() +
+              changed_workers.size());
+  const auto add = [&](auto record) { out.emplace_back(command::Item(std::move(record))); };
+  add(meta);
+  drain_queues(out);
+  for (const auto& name : std::exchange(changed_groups, {})) {
+    const Slot slot = find_group(name);
+    add(model::GroupRecord{.name = Blob(name), .paused = slot != 0 && groups[slot]->paused});
+  }
+  drain_jobs(out);
+  for (auto& record : std::exchange(finished_batches, {}))
+    add(std::move(record));
+  for (const auto sequence : std::exchange(changed_batches, {})) {
+    const auto found = batches.find(sequence);
+    if (found == batches.end()) continue;
+    found->second.changed = false;
+    add(found->second.record);
+  }
+  for (const auto sequence : std::exchange(changed_schedules, {})) {
+    const auto found = schedules.find(sequence);
+    if (found == schedules.end()) continue;
+    found->second.changed = false;
+    add(found->second.record);
+  }
+  for (const auto& id : std::exchange(changed_workers, {})) {
+    Worker* worker = find_worker(id);
+    if (worker == nullptr) continue;
+    worker->changed = false;
+    add(worker->record);
+  }
+  for (const auto& key : std::exchange(new_idempotency, {}))
+    if (const auto found = idempotency.find(key); found != idempotency.end()) add(found->second);
+  const auto numbers = std::exchange(changed_tasks, {});
+  for (const auto& task : tasks)
+    if (numbers.contains(task.number)) add(task);
+  release_ended();
+  return out;
+}
+
+void Core::drain_jobs(command::Changes& out) {
+  for (const JobRef ref : changed_jobs) {
+    if (!exists(ref.slot, ref.sequence) || !jobs[ref.slot].changed) continue;
+    Job& job = jobs[ref.slot];
+    job.changed = false;
+    job.stored = true;
+    // Records are large: this one is made where it stays.
+    auto& change = out.emplace_back(std::in_place_type<command::Item>,
+                                    std::in_place_type<model::JobRecord>);
+    fill_record(job, std::get<model::JobRecord>(std::get<command::Item>(change)));
+  }
+  changed_jobs.clear();
+}
+
+void Core::drain_queues(command::Changes& out) {
+  const auto add = [&](auto record) { out.emplace_back(command::Item(std::move(record))); };
+  for (const Slot slot : std::exchange(changed_queues, {})) {
+    if (!queues[slot] || !queues[slot]->changed) continue;
+    queues[slot]->changed = false;
+    add(queue_record(*queues[slot]));
+  }
+  for (const TallyRef& ref : std::exchange(changed_tallies, {})) {
+    model::TallyRecord record{.queue = ref.queue, .state = ref.state, .minute = ref.minute};
+    if (const Slot slot = find_queue(ref.queue.view()); slot != 0) {
+      auto& minutes = queues[slot]->tallies[ended_index(ref.state)];
+      if (const auto found = minutes.find(ref.minute); found != minutes.end()) {
+        found->second.changed = false;
+        record.count = found->second.count;
+      }
+    }
+    add(std::move(record));
+  }
+  for (const auto& [name, keyed, key] : std::exchange(changed_windows, {})) {
+    const Slot slot = find_queue(name);
+    if (slot == 0) continue;
+    Queue& queue = *queues[slot];
+    const Window* window = nullptr;
+    if (!keyed) {
+      queue.window_changed = false;
+      window = &queue.window;
+    } else if (const auto found = queue.throttle_keys.find(key);
+               found != queue.throttle_keys.end()) {
+      limiters[found->second].changed = false;
+      window = &limiters[found->second].window;
+    }
+    add(window_record(queue, keyed, Blob(key), window));
+  }
+}
+
+void Core::forget_changes() { drain_changes(); }
+
+/// Ended jobs are the store's from now on.
+void Core::release_ended() {
+  for (const JobRef ref : ended_jobs) {
+    if (!exists(ref.slot, ref.sequence) || !model::has_ended(jobs[ref.slot].state)) continue;
+    index.erase(ref.sequence);
+    jobs.release(ref.slot);
+  }
+  ended_jobs.clear();
+}
+
+}  // namespace jobbie::engine

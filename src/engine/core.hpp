@@ -1,0 +1,414 @@
+// The engine's state and the steps that its verbs are made of.
+//
+// Each command is a file of its own (enqueue.cpp, claim.cpp, …) with the members that only it uses; what
+// they share is grouped below by topic, each topic again a file. Every change of a job's state goes
+// through `set_state`, every end through `end_job` or `delete_job`: there, and only there, counters,
+// lanes, locks, batches and dependents are kept in step.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "command/command.hpp"
+#include "command/item.hpp"
+#include "command/reply.hpp"
+#include "engine/ended_jobs.hpp"
+#include "engine/engine.hpp"
+#include "engine/indexed_heap.hpp"
+#include "engine/job.hpp"
+#include "engine/options.hpp"
+#include "engine/queue_state.hpp"
+#include "engine/sequence_index.hpp"
+#include "engine/slab.hpp"
+#include "model/limits.hpp"
+
+namespace jobbie::engine {
+
+using command::EventType;
+using command::Refusal;
+using command::Refused;
+using command::Reply;
+using Slot = std::uint32_t;
+
+struct TimerPosition {
+  Slab<Job>* jobs = nullptr;
+  std::uint32_t& operator()(std::uint32_t slot) const { return (*jobs)[slot].timer_position; }
+};
+
+/// A job by slot and sequence: the slot may have been given to another job since.
+struct JobRef {
+  Slot slot = 0;
+  std::uint64_t sequence = 0;
+};
+
+/// Ended jobs of one queue, state and minute whose count has changed.
+struct TallyRef {
+  Blob queue;
+  State state = State::completed;
+  std::int64_t minute = 0;
+};
+
+/// The deadlines of a job, in the order in which they happen at the same instant.
+enum class Due : std::uint8_t { expiry, max_runtime, timeout, lease, run, unique, nothing };
+struct NextDue {
+  Instant at = base::kNever;
+  Due what = Due::nothing;
+};
+
+inline constexpr std::int64_t kMinute = 60'000;
+
+/// Completed, dead and cancelled as 0, 1 and 2.
+constexpr std::size_t ended_index(State state) {
+  return static_cast<std::size_t>(state) - static_cast<std::size_t>(State::completed);
+}
+
+/// Which queues a pattern matches, kept until a queue comes or goes. A memo, not state.
+struct GlobCache {
+  std::uint64_t generation = 0;
+  TextMap<std::vector<Slot>> matches;
+};
+
+/// A record's share of the state hash.
+std::uint64_t idempotency_share(const model::IdempotencyRecord& record);
+
+Refusal refuse(Refused code, std::string_view field, std::string_view message);
+
+using ItemSink = std::function<void(const command::Item&)>;
+
+class Core {
+ public:
+  Core(EndedJobs& ended, const Options& options);
+
+  void apply(const command::Entry& entry, Outcome& outcome);
+  [[nodiscard]] Instant next_deadline() const;
+  command::Changes drain_changes();
+  std::uint64_t state_hash();
+  void dump(const ItemSink& sink) const;
+  void dump_queue(const Queue& queue, const ItemSink& sink) const;
+  [[nodiscard]] Why why(JobId id) const;
+  [[nodiscard]] std::string audit() const;
+  [[nodiscard]] std::string audit_job(Slot slot, const Job& job) const;
+  [[nodiscard]] std::string audit_lists() const;
+  void why_limits(const Job& job, std::vector<WhyReason>& reasons) const;
+  void why_order(Slot slot, std::vector<WhyReason>& reasons) const;
+
+  // ---- verbs: one overload for each command -------------------------------------------------------
+  Reply run(const command::Enqueue& c);
+  Reply run(const command::EnqueueMany& c);
+  Reply run(const command::Claim& c);
+  Reply run(const command::Ack& c);
+  Reply run(const command::Fail& c);
+  Reply run(const command::Heartbeat& c);
+  Reply run(const command::Cancel& c);
+  Reply run(const command::Retry& c);
+  Reply run(const command::Requeue& c);
+  Reply run(const command::Move& c);
+  Reply run(const command::Delete& c);
+  Reply run(const command::SetPriority& c);
+  Reply run(const command::QueueCommand& c);
+  Reply run(const command::SetConcurrency& c);
+  Reply run(const command::SetThrottle& c);
+  Reply run(const command::SetRetention& c);
+  Reply run(const command::SetLease& c);
+  Reply run(const command::SetFairness& c);
+  Reply run(const command::GroupCommand& c);
+  Reply run(const command::CreateSchedule& c);
+  Reply run(const command::UpdateSchedule& c);
+  Reply run(const command::ScheduleCommand& c);
+  Reply run(const command::UpdateZone& c);
+  Reply run(const command::RegisterWorker& c);
+  Reply run(const command::RemoveWorker& c);
+  Reply run(const command::Tick& c);
+
+  // ---- jobs: finding and transitions (jobs.cpp, ends.cpp) -----------------------------------------
+  /// The job's slot, asking the port for an ended one; 0: there is no such job.
+  Slot locate(JobId id);
+  /// The same after the job's passed deadlines have happened.
+  Slot locate_settled(JobId id);
+  /// Lets passed deadlines happen; whether the job still exists.
+  bool settle(Slot slot);
+  /// Whether a running clear or destroy means the (live) job.
+  [[nodiscard]] bool is_doomed(const Job& job) const;
+  [[nodiscard]] bool exists(Slot slot, std::uint64_t sequence) const {
+    return index.find(sequence) == slot;
+  }
+  /// Makes a job of `spec`, without a state: `open_job` gives it one.
+  Slot create_job(const model::JobSpec& spec);
+  void open_job(Slot slot);
+  void set_state(Slot slot, State to);
+  void end_job(Slot slot, State to, std::string_view reason);
+  void delete_job(Slot slot);
+  /// Takes an ended job back among the live ones (retry, requeue), as pending.
+  void revive_job(Slot slot);
+  void forget_job(Slot slot);
+  /// The common part of an end and a deletion: out of every live structure.
+  void detach(Slot slot, State to);
+  void forget_digest(Job& job);
+  void hash_job(Job& job);
+  void touch(Slot slot);
+  [[nodiscard]] model::JobRecord record_of(const Job& job) const;
+  /// The same into a fresh record.
+  void fill_record(const Job& job, model::JobRecord& record) const;
+  /// A job built from a record, linked to nothing yet.
+  Slot adopt(const model::JobRecord& record);
+  /// Nothing if `ref` names the live lease of the job; else why not.
+  std::optional<Refusal> check_lease(const Job& job, const command::LeaseRef& ref) const;
+  void add_error(Job& job, std::string_view error, const Blob& backtrace);
+  /// What follows a failed attempt: dead, or another try after `delay` (nothing: the backoff).
+  void fail_attempt(Slot slot, bool no_retry, std::optional<Duration> delay);
+  [[nodiscard]] Duration backoff(const Job& job) const;
+
+  // ---- deadlines (timers.cpp) ---------------------------------------------------------------------
+  [[nodiscard]] static NextDue next_due(const Job& job);
+  void rearm(Slot slot);
+  void fire(Slot slot, Due what);
+  void lose_lease(Slot slot);
+
+  // ---- unique keys (unique.cpp) -------------------------------------------------------------------
+  /// The job that holds the key now, after its passed deadlines; 0: nobody.
+  Slot lock_holder(Slot queue, std::string_view key);
+  [[nodiscard]] std::uint64_t lock_hash(Slot queue, std::string_view key) const;
+  [[nodiscard]] bool lock_taken(Slot queue, std::string_view key) const;
+  void take_lock(Slot slot);
+  void release_lock(Slot slot);
+  /// The table's part of taking and releasing, also for a move to another queue.
+  void link_lock(Slot slot);
+  void unlink_lock(Slot slot);
+
+  // ---- batches and dependencies (batches.cpp, dependencies.cpp) -----------------------------------
+  void count_in_batch(Job& job, bool succeeded);
+  void batch_changed(Batch& batch);
+  void finish_batches();
+  void wait_for(Slot slot, JobId dependency);
+  void stop_waiting(Slot slot);
+  void tell_dependents(const Job& job, bool completed);
+  void dependency_ended(Slot waiter, JobId dependency, bool completed);
+
+  // ---- queues and groups (queues.cpp, groups.cpp) -------------------------------------------------
+  [[nodiscard]] Slot find_queue(std::string_view name) const;
+  Slot make_queue(const Blob& name);
+  [[nodiscard]] Queue& queue_of(const Job& job) { return *queues[job.queue]; }
+  [[nodiscard]] const Queue& queue_of(const Job& job) const { return *queues[job.queue]; }
+  void remove_queue(Slot queue);
+  void link_to_queue(Slot slot);
+  void unlink_from_queue(Slot slot);
+  /// To the end of its queue's and its group's list.
+  void arrive_again(Slot slot);
+  void tally(Queue& queue, State state, Instant ended_at, bool add);
+  void plan_sweep(Queue& queue, State state);
+  static Instant sweep_due(const Queue& queue, State state, std::int64_t minute);
+  void queue_changed(Queue& queue);
+  void mark_ready(Queue& queue);
+  [[nodiscard]] Slot find_group(std::string_view name) const;
+  Slot make_group(const Blob& name);
+  void leave_group(Slot slot);
+  void join_group(Slot slot);
+  /// Counts the job in its group, without a place in the list.
+  void enrol_in_group(Slot slot);
+  void unlink_from_group(Slot slot);
+  void link_to_group(Slot slot);
+  void drop_group_if_idle(Slot group);
+  void set_group_paused(Slot group, bool paused);
+
+  Reply clear_queue(Queue& queue);
+  Reply destroy_queue(Queue& queue);
+  void relane(Queue& queue);
+  void setting_changed(Queue& queue);
+  void clear_windows(Queue& queue, bool keyed);
+  void update_limiters(const TextMap<Slot>& keys);
+
+  // ---- claimable order (ready.cpp) and limits (limits.cpp) ----------------------------------------
+  void enter_lane(Slot slot);
+  void leave_lane(Slot slot);
+  Need* need_of(Queue& queue, const Job& job);
+  Slot make_lane(Queue& queue, const LaneKey& key);
+  void drop_lane(Queue& queue, Slot lane);
+  /// Puts a lane where its head and its limits want it, or out of the order while it is closed.
+  void place_lane(Slot lane);
+  void place_bucket(Need& need, Slot bucket);
+  void start_ordering(Queue& queue);
+  void stop_ordering(Queue& queue);
+  void set_fairness(Queue& queue, model::Fairness fairness);
+  [[nodiscard]] bool lane_is_open(const Lane& lane) const;
+  [[nodiscard]] bool has_room(Queue& queue);
+  /// The keys under which the queue's keyed limits count a job; makes the limiters.
+  /// Claims that the throttle counts now (`limiter` null: the queue's own).
+  std::uint64_t claims_in_window(Queue& queue, Limiter* limiter);
+  Slot join_limiter(Queue& queue, bool throttle, const std::string& key);
+  void assign_keys(Slot slot);
+  void drop_keys(Slot slot);
+  void count_active(Slot slot, bool begins);
+  void count_claim(Slot slot);
+  void window_changed(Queue& queue, Limiter* limiter);
+  void update_limiter(Slot limiter);
+  void drop_limiter_if_idle(Slot limiter);
+  void wake_throttles();
+  /// `limiter` 0: the queue's own throttle.
+  void schedule_wake(Instant at, Queue& queue, Slot limiter);
+
+  // ---- tasks (tasks.cpp) --------------------------------------------------------------------------
+  void add_task(model::TaskRecord task);
+  /// Does up to a slice of work; the number of jobs that group retries brought back.
+  std::uint64_t run_tasks();
+  bool step_task(model::TaskRecord& task, std::size_t& budget, std::uint64_t& revived);
+  bool visit_queue(model::TaskRecord& task, std::size_t& budget);
+  void relane_job(Slot slot);
+  void release_queue_parts(Queue& queue);
+  void reset_queue(Queue& queue);
+  bool visit_group(model::TaskRecord& task, std::size_t& budget);
+  bool retry_group_page(model::TaskRecord& task, std::size_t& budget, std::uint64_t& revived);
+  bool release_dependents(model::TaskRecord& task, std::size_t& budget);
+  void finish_queue_task(model::TaskRecord& task);
+  std::vector<model::JobRecord> dead_of_group(const model::TaskRecord& task, std::size_t limit);
+
+  command::BeatStatus beat(const command::Beat& beat);
+
+  State cancel_job(Slot slot);
+  std::optional<Refusal> check_revival(Slot slot);
+  void retry_job(Slot slot);
+  void move_live(Slot slot, Slot to, std::int32_t priority);
+  void move_ended(Slot slot, Slot to);
+
+  // ---- claims (claim.cpp) ---------------------------------------------------------------------------
+  const std::vector<Slot>& queues_matching(std::string_view pattern);
+  void collect_queues(const command::Claim& c, std::vector<Slot>& out);
+  command::ClaimedJob claim_job(Slot slot, const command::Claim& c, const Blob& worker);
+
+  // ---- the rest -----------------------------------------------------------------------------------
+  std::optional<Refusal> check_dependencies(std::span<const model::JobSpec> specs);
+  bool settle_dependencies(Slot slot, const model::JobSpec& spec,
+                           std::span<const command::Enqueued> request);
+  void open_jobs(std::span<const model::JobSpec> specs, std::span<command::Enqueued> request);
+  command::Enqueued enqueue_one(const model::JobSpec& spec);
+  std::optional<Refusal> room_for(std::span<const model::JobSpec> specs);
+  std::optional<Refusal> room_for_queue(const Blob& name, std::string_view field);
+  std::optional<Reply> replay_idempotent(const command::Idempotency& idempotency);
+  void remember_idempotent(const command::Idempotency& idempotency, const Reply& reply);
+  /// The worker's entry, made by its first claim; null: anonymous, or unknown and not claiming.
+  Worker* see_worker(const Blob& id, const command::Claim* claim);
+  [[nodiscard]] Worker* find_worker(std::string_view id);
+  Worker& add_worker(model::WorkerRecord record);
+  void expect_silence(const Worker& worker);
+  void worker_changed(Worker& worker);
+  void remove_worker(Worker& worker);
+  void worker_holds(const Blob& id, bool begins);
+  void fire_schedules();
+  void fire_schedule(Schedule& schedule, Instant due, std::size_t& budget);
+  void schedule_changed(Schedule& schedule);
+  [[nodiscard]] command::ScheduleReply show_schedule(const Schedule& schedule) const;
+  Schedule* find_schedule(ScheduleId id);
+  JobId run_schedule(Schedule& schedule, Instant nominal);
+  void plan_schedule(Schedule& schedule, Instant after);
+  void sweep_ended();
+  void forget_swept(const std::set<Slot>& swept);
+  void tell_swept(const Queue& queue, State state, Instant before);
+  /// Whether a record that the port gave has been removed since the last drain.
+  [[nodiscard]] bool is_gone(const model::JobRecord& record) const;
+  void add_idempotent(model::IdempotencyRecord record);
+  void forget_idempotent(std::string_view key);
+  void expire_idempotency();
+  void drop_silent_workers();
+  void report_revived(const command::Command& command, Reply& reply, std::uint64_t revived);
+  [[nodiscard]] std::vector<const Queue*> queues_by_name() const;
+  void drain_queues(command::Changes& out);
+  void drain_jobs(command::Changes& out);
+  void release_ended();
+  /// What loading made is not a change.
+  void forget_changes();
+  [[nodiscard]] model::QueueView view_of(const Queue& queue) const;
+  [[nodiscard]] static model::QueueRecord queue_record(const Queue& queue);
+  /// The claims that still count; empty: there is nothing to keep.
+  [[nodiscard]] model::WindowRecord window_record(const Queue& queue, bool keyed, const Blob& key,
+                                                  const Window* window) const;
+  [[nodiscard]] std::uint32_t draw(std::uint64_t salt) const;
+  base::Ulid next_ulid(std::uint64_t sequence) const;
+  void emit(EventType type, const Job* job, const Blob& queue, Blob detail = {});
+  void emit(EventType type, const Job& job, Blob detail = {}) {
+    emit(type, &job, queue_of(job).name, std::move(detail));
+  }
+
+  // ---- state --------------------------------------------------------------------------------------
+  EndedJobs& ended_port;
+  Options options;
+  model::MetaRecord meta;
+  std::uint64_t random = 0;  ///< of the entry being applied
+  Outcome* outcome = nullptr;
+
+  Slab<Job> jobs;
+  SequenceIndex index;  ///< sequence → slot, also of ended jobs that are not drained
+  IndexedHeap<TimerKey, TimerPosition> timers{TimerPosition{&jobs}};
+  std::size_t live = 0;
+
+  std::vector<std::unique_ptr<Queue>> queues;  ///< by slot; slot 0 is nobody
+  std::vector<Slot> free_queues;
+  TextMap<Slot> queue_names{0, TextHash{options.hash_seed}};
+  std::uint64_t queue_generation = 0;  ///< rises when a queue comes or goes
+  GlobCache globs;
+  Slab<Lane> lanes;
+  Slab<Bucket> buckets;
+  Slab<Limiter> limiters;
+  /// Throttles that will have room: (when, queue, limiter or 0 for the queue's own).
+  std::set<std::tuple<Instant, Slot, Slot>> wakes;
+
+  std::vector<std::unique_ptr<Group>> groups;
+  std::vector<Slot> free_groups;
+  TextMap<Slot> group_names{0, TextHash{options.hash_seed}};
+
+  ScatteredIndex locks;  ///< 48 bits of hash(queue, key) → first job of the chain
+  std::unordered_map<std::uint64_t, Batch> batches;  ///< unfinished, by sequence
+  std::vector<std::uint64_t> batches_at_zero;
+  std::uint64_t open_batch = 0;  ///< being filled: it cannot finish yet
+  std::unordered_map<std::uint64_t, std::set<std::uint64_t>> dependents;  ///< job → who waits for it
+
+  std::map<std::uint64_t, Schedule> schedules;  ///< by sequence
+  TextMap<std::uint64_t> schedule_names{0, TextHash{options.hash_seed}};
+  std::set<std::pair<Instant, std::uint64_t>> schedule_times;
+
+  TextMap<Worker> workers{0, TextHash{options.hash_seed}};
+  std::size_t known_workers = 0;
+  Instant workers_checked_at = base::kNever;  ///< no worker has been silent long enough before
+
+  TextMap<model::IdempotencyRecord> idempotency{0, TextHash{options.hash_seed}};
+  std::set<std::pair<Instant, std::string>> idempotency_times;
+  std::uint64_t idempotency_digest = 0;
+
+  std::set<std::tuple<Instant, Slot, State>> sweep_times;  ///< (due, queue, ended state)
+  std::deque<model::TaskRecord> tasks;
+
+  // ---- what has changed since the last drain (changes.cpp) ----------------------------------------
+  std::vector<JobRef> changed_jobs;
+  std::vector<JobRef> ended_jobs;  ///< ended and still in memory
+  std::vector<command::Change> removals;
+  /// What the port may still know although it is gone: removals that have not been drained.
+  std::unordered_set<std::uint64_t> removed_jobs;
+  std::vector<command::SweptJobs> swept_jobs;
+  std::vector<Slot> changed_queues;
+  std::vector<TallyRef> changed_tallies;
+  std::set<std::tuple<std::string, bool, std::string>> changed_windows;  ///< (queue, keyed, key)
+  std::vector<std::string> changed_groups;
+  std::vector<std::uint64_t> changed_batches;
+  std::vector<model::BatchRecord> finished_batches;
+  std::vector<std::uint64_t> changed_schedules;
+  std::vector<std::string> changed_workers;
+  std::vector<std::string> new_idempotency;
+  std::set<std::uint64_t> changed_tasks;
+
+  // ---- the state hash (state_hash.cpp) ------------------------------------------------------------
+  bool hashing = false;  ///< digests of jobs are kept up to date
+  std::uint64_t job_digests = 0;
+  std::vector<JobRef> unhashed_jobs;
+
+  std::uint64_t claim_counter = 0;
+};
+
+}  // namespace jobbie::engine

@@ -1,0 +1,151 @@
+// The engine's face: applies entries and answers reads.
+#include "engine/engine.hpp"
+
+#include <algorithm>
+
+#include "command/validate.hpp"
+#include "engine/core.hpp"
+
+namespace jobbie::engine {
+namespace {
+
+/// Latecomers looked at when asking for the oldest pending job.
+constexpr std::size_t kOldestLookups = 10'000;
+
+}  // namespace
+
+Refusal refuse(Refused code, std::string_view field, std::string_view message) {
+  return {.code = code, .field = std::string(field), .message = std::string(message)};
+}
+
+Core::Core(EndedJobs& ended, const Options& given) : ended_port(ended), options(given) {
+  queues.emplace_back();
+  groups.emplace_back();
+}
+
+void Core::apply(const command::Entry& entry, Outcome& out) {
+  meta.now = std::max(meta.now, entry.now);
+  random = entry.random;
+  ++meta.entries;
+  outcome = &out;
+  out.replies.reserve(entry.commands.size());
+  for (const command::Command& command : entry.commands) {
+    if (auto refusal = command::validate(command)) {
+      out.replies.emplace_back(*std::move(refusal));
+    } else {
+      out.replies.push_back(std::visit([&](const auto& c) { return run(c); }, command));
+    }
+    if (!batches_at_zero.empty()) finish_batches();
+    if (tasks.empty()) continue;
+    const auto revived = run_tasks();
+    if (revived > 0) report_revived(command, out.replies.back(), revived);
+    if (!batches_at_zero.empty()) finish_batches();
+  }
+  outcome = nullptr;
+}
+
+void Core::report_revived(const command::Command& command, Reply& reply, std::uint64_t revived) {
+  const auto* group = std::get_if<command::GroupCommand>(&command);
+  if (group == nullptr || group->action != command::GroupAction::retry_failed) return;
+  if (auto* done = std::get_if<command::Done>(&reply)) done->affected = revived;
+}
+
+model::QueueView Core::view_of(const Queue& queue) const {
+  model::QueueView view{.record = queue_record(queue),
+                        .counts = queue.counts,
+                        .oldest_pending = {},
+                        .unique_locks = queue.unique_locks,
+                        .clearing = queue.tasks != 0};
+  std::uint64_t oldest = 0;
+  const auto consider = [&](Slot lane) {
+    if (lane == 0 || lanes[lane].empty()) return;
+    const auto sequence = lanes[lane].oldest(kOldestLookups);
+    oldest = oldest == 0 ? sequence : std::min(oldest, sequence);
+  };
+  consider(queue.plain_lane);
+  for (const auto& [key, lane] : queue.lanes)
+    consider(lane);
+  if (oldest != 0) view.oldest_pending = jobs[index.find(oldest)].id.ulid.time();
+  return view;
+}
+
+Engine::Engine(EndedJobs& ended, const Options& options)
+    : core_(std::make_unique<Core>(ended, options)) {}
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+Outcome Engine::apply(const command::Entry& entry) {
+  Outcome outcome;
+  core_->apply(entry, outcome);
+  return outcome;
+}
+
+base::Instant Engine::next_deadline() const { return core_->next_deadline(); }
+command::Changes Engine::drain_changes() { return core_->drain_changes(); }
+std::uint64_t Engine::state_hash() { return core_->state_hash(); }
+void Engine::dump(const std::function<void(const command::Item&)>& sink) const {
+  core_->dump(sink);
+}
+base::Instant Engine::now() const { return core_->meta.now; }
+Why Engine::why(base::JobId id) const { return core_->why(id); }
+std::string Engine::audit() const { return core_->audit(); }
+std::size_t Engine::live_jobs() const { return core_->live; }
+
+std::optional<model::JobRecord> Engine::job(base::JobId id) const {
+  const Slot slot = core_->index.find(id.sequence());
+  if (slot == 0 || core_->jobs[slot].id != id) return std::nullopt;
+  return core_->record_of(core_->jobs[slot]);
+}
+
+std::optional<model::QueueView> Engine::queue(std::string_view name) const {
+  const Slot slot = core_->find_queue(name);
+  if (slot == 0) return std::nullopt;
+  return core_->view_of(*core_->queues[slot]);
+}
+
+std::vector<model::QueueView> Engine::queues() const {
+  std::vector<model::QueueView> out;
+  for (const auto& queue : core_->queues)
+    if (queue) out.push_back(core_->view_of(*queue));
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+    return a.record.name.view() < b.record.name.view();
+  });
+  return out;
+}
+
+std::vector<model::GroupView> Engine::groups() const {
+  std::vector<model::GroupView> out;
+  for (const auto& group : core_->groups)
+    if (group) out.push_back({.name = group->name, .paused = group->paused, .counts = group->counts});
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.name.view() < b.name.view(); });
+  return out;
+}
+
+std::optional<model::BatchRecord> Engine::batch(base::BatchId id) const {
+  const auto found = core_->batches.find(id.sequence());
+  if (found != core_->batches.end() && found->second.record.id == id) return found->second.record;
+  for (const auto& record : core_->finished_batches)
+    if (record.id == id) return record;
+  return std::nullopt;
+}
+
+std::vector<model::ScheduleRecord> Engine::schedules() const {
+  std::vector<model::ScheduleRecord> out;
+  for (const auto& [sequence, schedule] : core_->schedules)
+    out.push_back(schedule.record);
+  return out;
+}
+
+std::vector<model::WorkerRecord> Engine::workers() const {
+  std::vector<model::WorkerRecord> out;
+  for (const auto& [id, worker] : core_->workers)
+    if (worker.known) out.push_back(worker.record);
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+    return a.spec.id.view() < b.spec.id.view();
+  });
+  return out;
+}
+
+}  // namespace jobbie::engine

@@ -1,0 +1,100 @@
+// The engine: a deterministic state machine that holds every rule of a job's life.
+//
+// Entries go in; replies, events and changes come out. It reads no clock, draws no random number, does
+// no I/O and starts no thread: time and random bits arrive with the entry, and ended jobs are asked for
+// through a port. Two engines that applied the same entries hold the same state. The rules are in
+// docs/lifecycle.md; DESIGN.md beside this file says how the state is laid out.
+//
+// Not thread-safe: one thread owns an engine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "command/command.hpp"
+#include "command/event.hpp"
+#include "command/item.hpp"
+#include "command/reply.hpp"
+#include "engine/ended_jobs.hpp"
+#include "engine/options.hpp"
+#include "engine/why.hpp"
+
+namespace jobbie::engine {
+
+class Core;
+
+/// What one entry came to.
+struct Outcome {
+  std::vector<command::Reply> replies;  ///< one for each command, in order
+  std::vector<command::Event> events;   ///< in the order they happened
+  std::vector<base::Blob> ready;        ///< queues in which something may have become claimable
+};
+
+class Engine {
+ public:
+  /// `ended` must outlive the engine.
+  explicit Engine(EndedJobs& ended, const Options& options = {});
+  ~Engine();
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+
+  /// Total: every entry is applied, whatever it says; odd commands are refused one by one.
+  Outcome apply(const command::Entry& entry);
+
+  /// The moment at which a Tick is due; base::kNever when nothing waits for time.
+  [[nodiscard]] base::Instant next_deadline() const;
+
+  /// What has changed since the last call, with only the final version of each record. Ended jobs
+  /// leave memory here: from now on the port is asked for them.
+  command::Changes drain_changes();
+
+  /// Equal on all replicas after the same entries; does not depend on when changes were drained.
+  [[nodiscard]] std::uint64_t state_hash();
+
+  /// The whole live state as items, one call each. Ended jobs that are not drained are not part of
+  /// it: drain first when dumping for the store.
+  void dump(const std::function<void(const command::Item&)>& sink) const;
+
+  /// Reads. Records are copies.
+  [[nodiscard]] base::Instant now() const;
+  [[nodiscard]] std::optional<model::JobRecord> job(base::JobId id) const;  ///< live or not drained
+  [[nodiscard]] std::optional<model::QueueView> queue(std::string_view name) const;
+  [[nodiscard]] std::vector<model::QueueView> queues() const;  ///< by name
+  [[nodiscard]] std::vector<model::GroupView> groups() const;  ///< by name
+  [[nodiscard]] std::optional<model::BatchRecord> batch(base::BatchId id) const;  ///< unfinished ones
+  [[nodiscard]] std::vector<model::ScheduleRecord> schedules() const;  ///< by sequence
+  [[nodiscard]] std::vector<model::WorkerRecord> workers() const;      ///< by id
+  [[nodiscard]] Why why(base::JobId id) const;  ///< why a job is not running
+  [[nodiscard]] std::size_t live_jobs() const;
+
+  /// Compares every index, list, heap and counter with a recount; the first contradiction found, or
+  /// an empty string. For tests: takes time in proportion to the state.
+  [[nodiscard]] std::string audit() const;
+
+ private:
+  friend class Loader;
+  std::unique_ptr<Core> core_;
+};
+
+/// Builds an engine from items, in any order. Items are data from outside: a contradiction is an
+/// error, never a crash.
+class Loader {
+ public:
+  explicit Loader(EndedJobs& ended, const Options& options = {});
+  ~Loader();
+  base::Result<void> add(command::Item item);
+  base::Result<Engine> finish();
+
+ private:
+  struct Pending;
+  std::unique_ptr<Pending> pending_;
+};
+
+}  // namespace jobbie::engine

@@ -1,0 +1,72 @@
+// The state hash: a sum of shares, so that it does not matter in which order things are kept.
+//
+// The share of a record is the hash of its encoding: a field that is written down is a field that is
+// hashed. Shares of jobs are kept from call to call and computed again only for jobs that changed, so
+// the cost of a call follows the work done since the last one.
+#include "base/hash.hpp"
+#include "command/codec.hpp"
+#include "engine/core.hpp"
+
+namespace jobbie::engine {
+namespace {
+
+/// Past this many jobs waiting to be hashed nobody seems to ask: the shares are dropped, and the next
+/// call starts afresh.
+constexpr std::size_t kMostUnhashed = 1'000'000;
+
+std::uint64_t share(const command::Item& item) {
+  std::string bytes;
+  command::encode(item, bytes);
+  return base::hash_bytes(bytes);
+}
+
+}  // namespace
+
+void Core::forget_digest(Job& job) {
+  if (job.hashed) job_digests -= job.digest;
+  job.hashed = false;
+  if (unhashed_jobs.size() < kMostUnhashed) return;
+  hashing = false;
+  unhashed_jobs = {};
+}
+
+void Core::hash_job(Job& job) {
+  job.to_be_hashed = false;
+  if (job.hashed || model::has_ended(job.state)) return;
+  job.digest = share(record_of(job));
+  job_digests += job.digest;
+  job.hashed = true;
+}
+
+std::uint64_t Core::state_hash() {
+  if (!hashing) {
+    hashing = true;
+    job_digests = 0;
+    jobs.for_each_live([&](Slot, Job& job) {
+      job.hashed = false;
+      hash_job(job);
+    });
+  }
+  for (const JobRef ref : std::exchange(unhashed_jobs, {}))
+    if (exists(ref.slot, ref.sequence)) hash_job(jobs[ref.slot]);
+
+  model::MetaRecord counters = meta;
+  counters.entries = 0;  // an entry that changes nothing leaves the hash as it was
+  std::uint64_t sum = job_digests + idempotency_digest + share(counters);
+  const ItemSink add = [&](const command::Item& item) { sum += share(item); };
+  for (const auto& queue : queues)
+    if (queue) dump_queue(*queue, add);
+  for (const auto& group : groups)
+    if (group && group->paused) add(model::GroupRecord{.name = group->name, .paused = true});
+  for (const auto& [sequence, batch] : batches)
+    add(batch.record);
+  for (const auto& [sequence, schedule] : schedules)
+    add(schedule.record);
+  for (const auto& [id, worker] : workers)
+    if (worker.known) add(worker.record);
+  for (const auto& task : tasks)
+    add(task);
+  return base::mix64(sum);
+}
+
+}  // namespace jobbie::engine

@@ -1,0 +1,38 @@
+// Tick: what time brings, each kind up to a bound.
+#include <algorithm>
+
+#include "engine/core.hpp"
+
+namespace jobbie::engine {
+
+Reply Core::run(const command::Tick&) {
+  for (std::size_t budget = options.timers_per_tick; budget > 0 && !timers.empty(); --budget) {
+    if (timers.top().key.at > meta.now) break;
+    const Slot slot = timers.top().item;
+    if (is_doomed(jobs[slot]))
+      delete_job(slot);
+    else
+      fire(slot, next_due(jobs[slot]).what);
+  }
+  wake_throttles();
+  fire_schedules();
+  expire_idempotency();
+  sweep_ended();
+  drop_silent_workers();
+  return command::Done{};
+}
+
+Instant Core::next_deadline() const {
+  // Work is left over: at once.
+  if (!tasks.empty()) return meta.now;
+  Instant next = base::kNever;
+  if (!timers.empty()) next = std::min(next, timers.top().key.at);
+  if (!wakes.empty()) next = std::min(next, std::get<0>(*wakes.begin()));
+  if (!schedule_times.empty()) next = std::min(next, schedule_times.begin()->first);
+  if (!idempotency_times.empty()) next = std::min(next, idempotency_times.begin()->first);
+  next = std::min(next, workers_checked_at);
+  if (!sweep_times.empty()) next = std::min(next, std::get<0>(*sweep_times.begin()));
+  return next;
+}
+
+}  // namespace jobbie::engine

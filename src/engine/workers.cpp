@@ -1,0 +1,121 @@
+// Workers: who asks for jobs, when it was last heard of, and how many jobs it holds.
+#include <algorithm>
+
+#include "engine/core.hpp"
+
+namespace jobbie::engine {
+
+Worker* Core::find_worker(std::string_view id) {
+  const auto found = workers.find(id);
+  return found == workers.end() || !found->second.known ? nullptr : &found->second;
+}
+
+Worker* Core::see_worker(const Blob& id, const command::Claim* claim) {
+  if (id.empty()) return nullptr;
+  Worker* worker = find_worker(id.view());
+  if (worker == nullptr) {
+    if (claim == nullptr || known_workers >= model::limits::kWorkers) return nullptr;
+    model::WorkerSpec spec;
+    spec.id = id;
+    worker = &add_worker({.spec = std::move(spec), .started_at = meta.now, .last_seen = meta.now});
+    emit(EventType::worker_joined, nullptr, {}, id);
+  }
+  worker->record.last_seen = meta.now;
+  if (claim != nullptr) {
+    if (worker->record.spec.queues != claim->queues) worker->record.spec.queues = claim->queues;
+    if (!claim->hostname.empty()) worker->record.spec.hostname = claim->hostname;
+  }
+  worker_changed(*worker);
+  return worker;
+}
+
+Worker& Core::add_worker(model::WorkerRecord record) {
+  Worker& worker = workers[std::string(record.spec.id.view())];
+  record.active = worker.record.active;
+  worker.record = std::move(record);
+  worker.known = true;
+  ++known_workers;
+  expect_silence(worker);
+  return worker;
+}
+
+void Core::expect_silence(const Worker& worker) {
+  workers_checked_at =
+      std::min(workers_checked_at, worker.record.last_seen + model::limits::kWorkerSilence);
+}
+
+void Core::worker_changed(Worker& worker) {
+  if (worker.changed) return;
+  worker.changed = true;
+  changed_workers.emplace_back(worker.record.spec.id.view());
+}
+
+void Core::worker_holds(const Blob& id, bool begins) {
+  if (id.empty()) return;
+  auto found = workers.find(id.view());
+  if (found == workers.end()) found = workers.try_emplace(std::string(id.view())).first;
+  Worker& worker = found->second;
+  worker.record.active += begins ? 1 : static_cast<std::uint32_t>(-1);
+  if (worker.known) {
+    worker_changed(worker);
+    if (worker.record.active == 0) expect_silence(worker);
+  } else if (worker.record.active == 0) {
+    workers.erase(found);
+  }
+}
+
+void Core::remove_worker(Worker& worker) {
+  const Blob id = worker.record.spec.id;
+  removals.emplace_back(command::RemovedWorker{id});
+  emit(EventType::worker_left, nullptr, {}, id);
+  --known_workers;
+  const auto active = worker.record.active;
+  if (active == 0) {
+    workers.erase(workers.find(id.view()));
+    return;
+  }
+  worker = {};
+  worker.record.active = active;
+}
+
+/// Looks at all workers, but only when one of them may have been silent long enough: the moment kept
+/// for that is never too late, and looking too early changes nothing.
+void Core::drop_silent_workers() {
+  if (workers_checked_at > meta.now) return;
+  workers_checked_at = base::kNever;
+  std::vector<Blob> silent;
+  for (const auto& [id, worker] : workers) {
+    if (!worker.known || worker.record.active > 0) continue;
+    if (worker.record.last_seen + model::limits::kWorkerSilence <= meta.now)
+      silent.push_back(worker.record.spec.id);
+    else
+      expect_silence(worker);
+  }
+  std::sort(silent.begin(), silent.end(),
+            [](const Blob& a, const Blob& b) { return a.view() < b.view(); });
+  for (const Blob& id : silent)
+    remove_worker(*find_worker(id.view()));
+}
+
+Reply Core::run(const command::RegisterWorker& c) {
+  Worker* worker = find_worker(c.worker.id.view());
+  if (worker == nullptr) {
+    if (known_workers >= model::limits::kWorkers)
+      return refuse(Refused::limit_reached, "worker_id", "there are too many workers");
+    worker = &add_worker({.spec = c.worker, .started_at = meta.now, .last_seen = meta.now});
+    emit(EventType::worker_joined, nullptr, {}, c.worker.id);
+  }
+  worker->record.spec = c.worker;
+  worker->record.last_seen = meta.now;
+  worker_changed(*worker);
+  return command::Done{};
+}
+
+Reply Core::run(const command::RemoveWorker& c) {
+  Worker* worker = find_worker(c.worker.view());
+  if (worker == nullptr) return refuse(Refused::not_found, "worker_id", "there is no such worker");
+  remove_worker(*worker);
+  return command::Done{};
+}
+
+}  // namespace jobbie::engine

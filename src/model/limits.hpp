@@ -1,0 +1,45 @@
+// Every bound of the core, in one place.
+//
+// A request past one of these is refused with the field's name; nothing is ever cut or dropped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/time.hpp"
+
+namespace jobbie::model::limits {
+
+inline constexpr std::size_t kQueueName = 128;        ///< bytes; characters A–Z a–z 0–9 . _ - : /
+inline constexpr std::size_t kName = 256;             ///< worker, host, group, schedule, role, tag
+inline constexpr std::size_t kUniqueKey = 1024;
+inline constexpr std::size_t kIdempotencyKey = 256;
+inline constexpr std::size_t kPayload = 16u << 20;    ///< the server's own limit is lower and settable
+inline constexpr std::size_t kTags = 16u << 10;
+inline constexpr std::size_t kProgress = 16u << 10;
+inline constexpr std::size_t kErrorText = 64u << 10;
+inline constexpr std::size_t kErrorsKept = 25;        ///< most recent errors remembered with a job
+inline constexpr std::size_t kRequirements = 32;      ///< roles, and tags, one job may require
+inline constexpr std::size_t kCapabilities = 256;     ///< roles, and tags, one worker may state
+inline constexpr std::size_t kDependencies = 1000;
+inline constexpr std::size_t kJobsPerRequest = 10'000;
+inline constexpr std::size_t kBeatsPerRequest = 10'000;
+inline constexpr std::size_t kQueuesPerClaim = 1000;
+inline constexpr std::uint32_t kClaimCount = 1000;
+inline constexpr std::uint32_t kMaxAttempts = 1'000'000;
+inline constexpr std::uint32_t kJitterUnit = 1'000'000;  ///< retry_jitter 1.0
+inline constexpr std::uint32_t kRate = 1'000'000;        ///< claims a period
+inline constexpr std::size_t kQueues = 100'000;
+inline constexpr std::size_t kGroups = 1'000'000;
+inline constexpr std::size_t kWorkers = 100'000;
+inline constexpr std::size_t kSchedules = 100'000;
+inline constexpr std::size_t kIdempotencyKeys = 10'000'000;
+inline constexpr std::size_t kRequirementSets = 10'000;  ///< different requirements in one queue
+
+inline constexpr base::Duration kDefaultLease = base::seconds(60);
+inline constexpr base::Duration kMinLease = base::milliseconds(100);
+inline constexpr base::Duration kIdempotencyPeriod = base::hours(24);
+inline constexpr base::Duration kWorkerSilence = base::minutes(5);  ///< then it counts as gone
+inline constexpr base::Duration kCronGrace = base::minutes(1);      ///< `catch_up: skip` runs up to this late
+
+}  // namespace jobbie::model::limits

@@ -1,0 +1,113 @@
+// Batches, schedules, workers and the rest of what a node keeps beside jobs and queues, as values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/blob.hpp"
+#include "base/id.hpp"
+#include "base/time.hpp"
+#include "model/job.hpp"
+#include "model/zone_rules.hpp"
+
+namespace jobbie::model {
+
+struct BatchRecord {
+  BatchId id;
+  std::uint64_t total = 0;
+  std::uint64_t pending = 0;
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+  Blob callback_queue;    ///< empty: no callback
+  Blob callback_payload;  ///< JSON object
+  JobId callback_job;     ///< nil until it fired
+  Instant finished_at;    ///< zero while pending
+  bool operator==(const BatchRecord&) const = default;
+};
+
+enum class CatchUp : std::uint8_t { skip = 0, one = 1, all = 2 };
+
+struct ScheduleSpec {
+  Blob name;  ///< unique
+  Blob cron;
+  ZoneRules zone;  ///< name and the rules that the leader read
+  CatchUp catch_up = CatchUp::one;
+  bool paused = false;
+  JobSpec job;  ///< what each run enqueues; scheduled_at and depends_on must be unset
+  bool operator==(const ScheduleSpec&) const = default;
+};
+
+struct ScheduleRecord {
+  ScheduleId id;
+  ScheduleSpec spec;
+  Instant last_run;  ///< nominal instant of the latest run; zero: none
+  Instant next_run;  ///< zero: none (paused, or nothing before the year 9999)
+  JobId last_job;
+  std::uint64_t runs = 0;
+  bool operator==(const ScheduleRecord&) const = default;
+};
+
+struct WorkerSpec {
+  Blob id;
+  Blob hostname;
+  Blob name;
+  std::vector<Blob> queues;
+  std::vector<Blob> roles;
+  std::vector<Blob> tags;
+  std::uint32_t concurrency = 0;  ///< zero: not stated
+  std::uint32_t cores = 0;
+  std::uint32_t ram_mb = 0;
+  bool draining = false;
+  bool operator==(const WorkerSpec&) const = default;
+};
+
+struct WorkerRecord {
+  WorkerSpec spec;
+  Instant started_at;
+  Instant last_seen;
+  std::uint32_t active = 0;  ///< jobs it holds now
+  bool operator==(const WorkerRecord&) const = default;
+};
+
+/// The answer that an idempotency key stands for, in the reply codec's bytes.
+struct IdempotencyRecord {
+  Blob key;
+  std::uint64_t fingerprint = 0;  ///< of the request's body
+  Instant expires_at;
+  Blob reply;
+  bool operator==(const IdempotencyRecord&) const = default;
+};
+
+/// Long work that goes in slices. Tasks run in order of their numbers.
+enum class TaskKind : std::uint8_t {
+  clear_queue = 0,
+  delete_queue = 1,
+  relane_queue = 2,  ///< sort pending jobs anew after a limit's key has changed
+  cancel_group = 3,
+  retry_group = 4,
+  release_dependents = 5,  ///< tell those that waited for an ended job
+};
+
+struct TaskRecord {
+  std::uint64_t number = 0;
+  TaskKind kind = TaskKind::clear_queue;
+  Blob subject;              ///< queue or group
+  std::uint64_t bound = 0;   ///< arrivals (retry_group: sequences) up to here are meant
+  std::uint64_t cursor = 0;  ///< retry_group: the last sequence visited
+  bool flag = false;         ///< cancel_group: also active jobs; release_dependents: it completed
+  JobId job;                 ///< release_dependents: the job that ended
+  bool operator==(const TaskRecord&) const = default;
+};
+
+/// The engine's own counters.
+struct MetaRecord {
+  Instant now;                     ///< log time; never goes back
+  std::uint64_t next_sequence = 1;  ///< of jobs, batches and schedules
+  std::uint64_t next_lease = 1;
+  std::uint64_t next_arrival = 1;
+  std::uint64_t next_task = 1;
+  std::uint64_t entries = 0;  ///< applied so far
+  bool operator==(const MetaRecord&) const = default;
+};
+
+}  // namespace jobbie::model

@@ -1,0 +1,141 @@
+// Commands on queues, groups, schedules, zones and workers, read from lines.
+#include "script/build.hpp"
+
+#include <optional>
+
+#include "script/build_job.hpp"
+
+namespace jobbie::script {
+namespace {
+
+using base::Blob;
+
+std::optional<std::uint32_t> maybe_number(const Line& line, const std::string& key) {
+  if (!line.has(key)) return std::nullopt;
+  return line.number_of<std::uint32_t>(key, 0);
+}
+
+std::optional<command::Command> build_queue_setting(const Line& line, const std::string& what,
+                                                    const Blob& queue) {
+  if (what == "concurrency")
+    return command::SetConcurrency{
+        .queue = queue, .max = maybe_number(line, "max"), .per = line.text_blob("per")};
+  if (what == "throttle")
+    return command::SetThrottle{.queue = queue,
+                                .rate = maybe_number(line, "rate"),
+                                .period = line.duration("period"),
+                                .per = line.text_blob("per")};
+  if (what == "retention")
+    return command::SetRetention{.queue = queue,
+                                 .completed = line.maybe_duration("completed"),
+                                 .dead = line.maybe_duration("dead"),
+                                 .cancelled = line.maybe_duration("cancelled")};
+  if (what == "lease")
+    return command::SetLease{.queue = queue, .lease = line.to_duration(line.word(3, "the lease"))};
+  if (what == "fairness")
+    return command::SetFairness{
+        .queue = queue,
+        .fairness = read_enum<model::Fairness>(line, line.word(3, "priority or group"),
+                                               {"priority", "group"})};
+  return std::nullopt;
+}
+
+command::Command build_queue(const Line& line) {
+  const auto& what = line.word(1, "what to do with the queue");
+  const Blob queue = word_blob(line.word(2, "the queue"));
+  auto out = build_queue_setting(line, what, queue);
+  if (!out)
+    out = command::QueueCommand{.queue = queue,
+                                .action = read_enum<command::QueueAction>(
+                                    line, what, {"pause", "resume", "drain", "clear", "destroy"})};
+  line.expect_all_read(what == "lease" || what == "fairness" ? 4 : 3);
+  return *out;
+}
+
+command::Command build_group(const Line& line) {
+  command::GroupCommand out{
+      .group = word_blob(line.word(2, "the group")),
+      .action = read_enum<command::GroupAction>(line, line.word(1, "what to do with the group"),
+                                                {"pause", "resume", "retry", "cancel"}),
+      .include_active = line.flag("include_active", true)};
+  line.expect_all_read(3);
+  return out;
+}
+
+model::ScheduleSpec read_schedule(const Line& line, const Names& names, base::Instant now) {
+  model::ScheduleSpec spec;
+  spec.name = Blob(line.text("name", line.word(2, "the schedule")));
+  spec.cron = line.text_blob("cron");
+  spec.zone = names.zone(line, line.text("zone", "UTC"));
+  if (line.has("catch_up"))
+    spec.catch_up = read_enum<model::CatchUp>(line, line.text("catch_up"), {"skip", "one", "all"});
+  spec.paused = line.flag("paused", false);
+  spec.job = read_job_spec(line, names, now);
+  return spec;
+}
+
+command::Command build_schedule(const Line& line, const Names& names, base::Instant now) {
+  const auto& what = line.word(1, "what to do with the schedule");
+  const auto& name = line.word(2, "the schedule");
+  command::Command out;
+  if (what == "create") {
+    out = command::CreateSchedule{.spec = read_schedule(line, names, now)};
+  } else if (what == "update") {
+    out = command::UpdateSchedule{.schedule = names.schedule(line, name),
+                                  .spec = read_schedule(line, names, now)};
+  } else {
+    out = command::ScheduleCommand{.schedule = names.schedule(line, name),
+                                   .action = read_enum<command::ScheduleAction>(
+                                       line, what, {"pause", "resume", "run", "remove"})};
+  }
+  line.expect_all_read(3);
+  return out;
+}
+
+command::Command build_worker(const Line& line) {
+  const auto& what = line.word(1, "register or remove");
+  const Blob id = word_blob(line.word(2, "the worker"));
+  command::Command out;
+  if (what == "remove") {
+    out = command::RemoveWorker{.worker = id};
+  } else if (what == "register") {
+    out = command::RegisterWorker{
+        .worker = {.id = id,
+                   .hostname = line.text_blob("hostname"),
+                   .name = line.text_blob("name"),
+                   .queues = line.blobs("queues"),
+                   .roles = line.blobs("roles"),
+                   .tags = line.blobs("tags"),
+                   .concurrency = line.number_of<std::uint32_t>("concurrency", 0),
+                   .cores = line.number_of<std::uint32_t>("cores", 0),
+                   .ram_mb = line.number_of<std::uint32_t>("ram_mb", 0),
+                   .draining = line.flag("draining", false)}};
+  } else {
+    line.fail("register or remove, not " + what);
+  }
+  line.expect_all_read(3);
+  return out;
+}
+
+}  // namespace
+
+command::Command build_command(const Line& line, const Names& names, base::Instant now) {
+  const auto& verb = line.word(0, "a command");
+  if (auto on_job = build_job_command(line, names, now)) return *on_job;
+  if (verb == "queue") return build_queue(line);
+  if (verb == "group") return build_group(line);
+  if (verb == "schedule") return build_schedule(line, names, now);
+  if (verb == "worker") return build_worker(line);
+  if (verb == "update_zone") {
+    command::UpdateZone out{.zone = names.zone(line, line.word(1, "the zone"))};
+    line.expect_all_read(2);
+    return out;
+  }
+  if (verb == "tick") {
+    line.expect_all_read(1);
+    return command::Tick{};
+  }
+  line.fail("unknown command: " + verb);
+}
+
+}  // namespace jobbie::script

@@ -1,0 +1,208 @@
+// The model's claim: who may have what, in which order, within which limits (rule 4).
+#include <algorithm>
+
+#include "base/glob.hpp"
+#include "base/json.hpp"
+#include "model/limits.hpp"
+#include "tests/sim/model.hpp"
+
+namespace jobbie::sim {
+namespace {
+
+bool contains_all(const std::vector<Blob>& has, const std::vector<Blob>& wanted) {
+  return std::ranges::all_of(
+      wanted, [&](const Blob& one) { return std::ranges::find(has, one) != has.end(); });
+}
+
+bool before(const JobRecord& a, const JobRecord& b) {
+  return std::pair(a.spec.priority, a.id.sequence()) < std::pair(b.spec.priority, b.id.sequence());
+}
+
+/// 4.6: the claims in (now - period, now].
+std::uint64_t counted(const ClaimTimes& claims, Instant now, Duration period) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(claims, [&](Instant at) { return at > now - period; }));
+}
+
+void add_claim(ClaimTimes& claims, Instant now, Duration period) {
+  std::erase_if(claims, [&](Instant at) { return at <= now - period; });
+  claims.push_back(now);
+}
+
+}  // namespace
+
+std::optional<std::string> limit_key(const JobRecord& job, const Blob& per) {
+  if (is(per, "group")) {
+    if (job.spec.group.empty()) return std::nullopt;
+    return std::string(job.spec.group.view());
+  }
+  return base::json::member(job.spec.tags.view(), per.view().substr(sizeof("tags.") - 1));
+}
+
+Reply Model::on(const command::Claim& c) {
+  if (!c.worker.empty()) see_worker(c.worker, c.hostname);
+  const Capabilities worker = capabilities_of(c);
+  command::Claimed reply;
+  std::size_t dropped = 0;
+  while (reply.jobs.size() < c.count) {
+    JobRecord* job = candidate(c, worker);
+    if (job == nullptr) break;
+    const JobId id = job->id;
+    job = touch(id);  // 4.4
+    if (job == nullptr || job->state != State::pending) {
+      if (dropped++ == options_.timers_per_tick) break;
+      continue;
+    }
+    reply.jobs.push_back(start(*job, c));
+  }
+  return reply;
+}
+
+Model::Capabilities Model::capabilities_of(const command::Claim& c) const {
+  Capabilities has{std::string(c.worker.view()), c.roles, c.tags};
+  const auto it = workers_.find(has.worker);
+  if (it != workers_.end()) {
+    const auto& spec = it->second.spec;
+    has.roles.insert(has.roles.end(), spec.roles.begin(), spec.roles.end());
+    has.tags.insert(has.tags.end(), spec.tags.begin(), spec.tags.end());
+  }
+  return has;
+}
+
+bool Model::suits(const JobRecord& job, const Capabilities& worker) {
+  const auto& wanted = job.spec.requires_;
+  if (!wanted.target_worker.empty() && !is(wanted.target_worker, worker.worker)) return false;
+  return contains_all(worker.roles, wanted.roles) && contains_all(worker.tags, wanted.tags);
+}
+
+/// 4.1, what concerns the whole queue.
+bool Model::queue_open(const QueueState& queue) const {
+  const auto& settings = queue.record.settings;
+  if (settings.paused || has_queue_task(queue.record.name.view())) return false;
+  if (settings.throttle &&
+      counted(queue.claims, now_, settings.throttle->period) >= settings.throttle->rate)
+    return false;
+  if (!settings.concurrency) return true;
+  const auto active = std::ranges::count_if(live_, [&](const auto& entry) {
+    return entry.second.state == State::active && entry.second.spec.queue == queue.record.name;
+  });
+  return static_cast<std::uint64_t>(active) < settings.concurrency->max;
+}
+
+/// 4.1, what concerns the job's group and the keys of its limits.
+bool Model::key_has_room(const QueueState& queue, const JobRecord& job) const {
+  if (paused_groups_.contains(std::string(job.spec.group.view()))) return false;
+  const auto& settings = queue.record.settings;
+  if (settings.throttle_per) {
+    const auto key = limit_key(job, settings.throttle_per->per);
+    const auto it = key ? queue.keyed_claims.find(*key) : queue.keyed_claims.end();
+    if (it != queue.keyed_claims.end() &&
+        counted(it->second, now_, settings.throttle_per->period) >= settings.throttle_per->rate)
+      return false;
+  }
+  if (!settings.concurrency_per) return true;
+  const Blob& per = settings.concurrency_per->per;
+  const auto key = limit_key(job, per);
+  if (!key) return true;
+  const auto active = std::ranges::count_if(live_, [&](const auto& entry) {
+    const JobRecord& other = entry.second;
+    return other.state == State::active && other.spec.queue == job.spec.queue &&
+           limit_key(other, per) == key;
+  });
+  return static_cast<std::uint64_t>(active) < settings.concurrency_per->max;
+}
+
+/// 4.2
+JobRecord* Model::candidate_in(const QueueState& queue, const Capabilities& worker) {
+  if (!queue_open(queue)) return nullptr;
+  const bool by_group = queue.record.settings.fairness == model::Fairness::group;
+  std::map<std::string_view, JobRecord*> heads;  // by group; a single one for fairness=priority
+  for (auto& [seq, job] : live_) {
+    if (job.state != State::pending || job.spec.queue != queue.record.name) continue;
+    JobRecord*& head = heads[by_group ? job.spec.group.view() : std::string_view{}];
+    if (head != nullptr && before(*head, job)) continue;
+    if (suits(job, worker) && key_has_room(queue, job)) head = &job;
+  }
+  std::erase_if(heads, [](const auto& entry) { return entry.second == nullptr; });
+  const auto& last = queue.record.last_served_group;
+  if (by_group && last && heads.size() > 1) heads.erase(last->view());
+  JobRecord* best = nullptr;
+  for (const auto& [group, head] : heads) {
+    if (best == nullptr || head->id.sequence() < best->id.sequence()) best = head;
+  }
+  return best;
+}
+
+/// 4.3
+JobRecord* Model::candidate(const command::Claim& c, const Capabilities& worker) {
+  JobRecord* best = nullptr;
+  for (const auto& [name, queue] : queues_) {
+    const bool asked = std::ranges::any_of(
+        c.queues, [&](const Blob& pattern) { return base::glob_match(pattern.view(), name); });
+    if (!asked) continue;
+    JobRecord* job = candidate_in(queue, worker);
+    if (job != nullptr && (best == nullptr || before(*job, *best))) best = job;
+  }
+  return best;
+}
+
+/// 4.5
+command::ClaimedJob Model::start(JobRecord& job, const command::Claim& c) {
+  QueueState& queue = queue_of(job);
+  const auto& settings = queue.record.settings;
+  set_state(job, State::active);
+  ++job.attempt;
+  job.lease = next_lease_++;
+  job.lease_end = model::LeaseEnd::none;
+  job.lease_duration = c.lease.ms != 0          ? c.lease
+                       : job.spec.lease.ms != 0 ? job.spec.lease
+                       : settings.lease.ms != 0 ? settings.lease
+                                                : model::limits::kDefaultLease;
+  job.lease_expires_at = now_ + job.lease_duration;
+  job.started_at = now_;
+  job.worker = c.worker;
+  job.hostname = c.hostname;
+  job.heartbeaten = false;
+  if (job.spec.unique.until == model::UniqueUntil::start) release_lock(job);
+  ++queue.record.totals.started;
+  if (settings.fairness == model::Fairness::group) queue.record.last_served_group = job.spec.group;
+  if (settings.throttle) add_claim(queue.claims, now_, settings.throttle->period);
+  if (settings.throttle_per) {
+    if (const auto key = limit_key(job, settings.throttle_per->per))
+      add_claim(queue.keyed_claims[*key], now_, settings.throttle_per->period);
+  }
+  return {.job = job.id,
+          .queue = job.spec.queue,
+          .payload = job.spec.payload,
+          .tags = job.spec.tags,
+          .checkpoint = job.checkpoint,
+          .group = job.spec.group,
+          .traceparent = job.spec.traceparent,
+          .priority = job.spec.priority,
+          .attempt = job.attempt,
+          .max_retries = job.spec.max_retries,
+          .lease = job.lease,
+          .lease_duration = job.lease_duration,
+          .lease_expires_at = job.lease_expires_at,
+          .max_runtime = job.spec.max_runtime,
+          .batch = job.batch};
+}
+
+bool Model::claimable(const JobRecord& job) const {
+  if (job.state != State::pending) return false;
+  if (job.expire_at.ms != 0 && job.expire_at <= now_) return false;
+  const QueueState& queue = queues_.at(std::string(job.spec.queue.view()));
+  return queue_open(queue) && key_has_room(queue, job);
+}
+
+void Model::see_worker(const Blob& id, const Blob& hostname) {
+  auto& worker = workers_[std::string(id.view())];
+  if (worker.spec.id.empty()) {
+    worker.spec.id = id;
+    worker.started_at = now_;
+  }
+  if (!hostname.empty()) worker.spec.hostname = hostname;
+  worker.last_seen = now_;
+}
+
+}  // namespace jobbie::sim

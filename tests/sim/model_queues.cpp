@@ -1,0 +1,146 @@
+// The model's queue settings and actions, groups and workers (rules 4.6 and 9).
+#include <algorithm>
+
+#include "tests/sim/model.hpp"
+
+namespace jobbie::sim {
+namespace {
+
+/// What jobs are sorted by beside their order; a change of it makes a relane task (4.6).
+std::pair<std::optional<Blob>, std::optional<Blob>> lanes_of(const model::QueueSettings& settings) {
+  std::pair<std::optional<Blob>, std::optional<Blob>> lanes;
+  if (settings.concurrency_per) lanes.first = settings.concurrency_per->per;
+  if (settings.throttle_per) lanes.second = settings.throttle_per->per;
+  return lanes;
+}
+
+}  // namespace
+
+Reply Model::on(const command::QueueCommand& c) {
+  using command::QueueAction;
+  const std::string_view name = c.queue.view();
+  if (c.action == QueueAction::clear || c.action == QueueAction::destroy) {
+    if (!queues_.contains(std::string(name))) return Refusal{Refused::not_found, "queue", ""};
+    const bool clear = c.action == QueueAction::clear;
+    const command::Done reply{count_in_queue(name, clear)};
+    if (!clear) forget_ended(name);
+    add_task(clear ? model::TaskKind::clear_queue : model::TaskKind::delete_queue, name);
+    return reply;
+  }
+  auto& settings = make_queue(name).record.settings;
+  if (c.action == QueueAction::resume) {
+    settings.paused = false;
+    settings.draining = false;
+  } else {
+    settings.paused = true;
+    settings.draining = c.action == QueueAction::drain;
+  }
+  return command::Done{};
+}
+
+std::uint64_t Model::count_in_queue(std::string_view queue, bool idle_only) const {
+  const auto meant = std::ranges::count_if(live_, [&](const auto& entry) {
+    const JobRecord& job = entry.second;
+    return is(job.spec.queue, queue) && !(idle_only && job.state == State::active);
+  });
+  if (idle_only) return static_cast<std::uint64_t>(meant);
+  const auto kept = std::ranges::count_if(
+      ended_, [&](const auto& entry) { return is(entry.second.spec.queue, queue); });
+  return static_cast<std::uint64_t>(meant + kept);
+}
+
+void Model::forget_ended(std::string_view queue) {
+  std::erase_if(ended_, [&](const auto& entry) {
+    if (!is(entry.second.spec.queue, queue)) return false;
+    note(entry.second);
+    count_transition(static_cast<std::size_t>(entry.second.state), kNoState);
+    return true;
+  });
+}
+
+Reply Model::on(const command::SetConcurrency& c) {
+  auto& settings = make_queue(c.queue.view()).record.settings;
+  const auto lanes = lanes_of(settings);
+  auto& limit = c.per.empty() ? settings.concurrency : settings.concurrency_per;
+  limit.reset();
+  if (c.max) limit = model::ConcurrencyLimit{*c.max, c.per};
+  if (lanes_of(settings) != lanes) add_task(model::TaskKind::relane_queue, c.queue.view());
+  return command::Done{};
+}
+
+Reply Model::on(const command::SetThrottle& c) {
+  QueueState& queue = make_queue(c.queue.view());
+  auto& settings = queue.record.settings;
+  const auto lanes = lanes_of(settings);
+  auto& limit = c.per.empty() ? settings.throttle : settings.throttle_per;
+  const bool same_window = limit && c.rate && limit->period == c.period && limit->per == c.per;
+  if (!same_window && c.per.empty()) queue.claims.clear();
+  if (!same_window && !c.per.empty()) queue.keyed_claims.clear();
+  limit.reset();
+  if (c.rate) limit = model::Throttle{*c.rate, c.period, c.per};
+  if (lanes_of(settings) != lanes) add_task(model::TaskKind::relane_queue, c.queue.view());
+  return command::Done{};
+}
+
+Reply Model::on(const command::SetRetention& c) {
+  auto& retention = make_queue(c.queue.view()).record.settings.retention;
+  retention.completed = c.completed.value_or(retention.completed);
+  retention.dead = c.dead.value_or(retention.dead);
+  retention.cancelled = c.cancelled.value_or(retention.cancelled);
+  return command::Done{};
+}
+
+Reply Model::on(const command::SetLease& c) {
+  make_queue(c.queue.view()).record.settings.lease = c.lease;
+  return command::Done{};
+}
+
+Reply Model::on(const command::SetFairness& c) {
+  auto& record = make_queue(c.queue.view()).record;
+  record.settings.fairness = c.fairness;
+  record.last_served_group.reset();  // 4.2
+  return command::Done{};
+}
+
+Reply Model::on(const command::GroupCommand& c) {
+  using command::GroupAction;
+  const std::string group(c.group.view());
+  switch (c.action) {
+    case GroupAction::pause:
+      paused_groups_.insert(group);
+      return command::Done{};
+    case GroupAction::resume:
+      paused_groups_.erase(group);
+      return command::Done{};
+    case GroupAction::retry_failed: {
+      auto& task = add_task(model::TaskKind::retry_group, group);
+      task.bound = next_sequence_ - 1;
+      group_retry_ = task.number;
+      return command::Done{};  // replaced once the slice is done
+    }
+    case GroupAction::cancel:
+      break;
+  }
+  const auto meant = std::ranges::count_if(live_, [&](const auto& entry) {
+    const JobRecord& job = entry.second;
+    return job.spec.group == c.group && (c.include_active || job.state != State::active);
+  });
+  add_task(model::TaskKind::cancel_group, group).flag = c.include_active;
+  return command::Done{static_cast<std::uint64_t>(meant)};
+}
+
+Reply Model::on(const command::RegisterWorker& c) {
+  auto& worker = workers_[std::string(c.worker.id.view())];
+  if (worker.spec.id.empty()) worker.started_at = now_;
+  worker.spec = c.worker;
+  worker.last_seen = now_;
+  return command::Done{};
+}
+
+Reply Model::on(const command::RemoveWorker& c) {
+  if (workers_.erase(std::string(c.worker.view())) == 0)
+    return Refusal{Refused::not_found, "worker_id", ""};
+  return command::Done{};
+}
+
+}  // namespace jobbie::sim

@@ -1,0 +1,58 @@
+// A store in memory: keyed maps that the engine's drained changes are applied to, in order.
+//
+// It is the simulator's stand-in for src/store, answers the engine's port for ended jobs from what
+// was drained so far, and must at every drain equal the engine's own dump (I17).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "command/item.hpp"
+#include "engine/ended_jobs.hpp"
+#include "engine/engine.hpp"
+
+namespace jobbie::sim {
+
+/// A value: copying it gives a second engine its own.
+class Store final : public engine::EndedJobs {
+ public:
+  std::optional<model::JobRecord> find(base::JobId id) override;
+  std::vector<model::JobRecord> dead_in_group(std::string_view group, std::uint64_t after,
+                                              std::uint64_t upto, std::size_t limit) override;
+
+  void apply(const command::Changes& changes);
+  void put(const command::Item& item);
+
+  [[nodiscard]] const model::JobRecord* ended(base::JobId id) const;
+  [[nodiscard]] std::size_t ended_count() const;
+  [[nodiscard]] const model::BatchRecord* batch(base::BatchId id) const;
+
+  /// What differs between this and the engine's dump, taken right after a drain; empty: nothing.
+  [[nodiscard]] std::string difference(const engine::Engine& engine) const;
+
+ private:
+  using TallyKey = std::tuple<std::string, model::State, std::int64_t>;
+  using WindowKey = std::tuple<std::string, bool, std::string>;
+
+  struct Apply;
+  void sweep(const command::SweptJobs& swept);
+
+  std::optional<model::MetaRecord> meta_;
+  std::map<std::string, model::QueueRecord> queues_;
+  std::map<TallyKey, model::TallyRecord> tallies_;
+  std::map<WindowKey, model::WindowRecord> windows_;
+  std::map<std::string, model::GroupRecord> groups_;
+  std::map<base::JobId, model::JobRecord> jobs_;  ///< live and ended
+  std::map<base::BatchId, model::BatchRecord> batches_;
+  std::map<base::ScheduleId, model::ScheduleRecord> schedules_;
+  std::map<std::string, model::WorkerRecord> workers_;
+  std::map<std::string, model::IdempotencyRecord> idempotency_;
+  std::map<std::uint64_t, model::TaskRecord> tasks_;
+};
+
+}  // namespace jobbie::sim

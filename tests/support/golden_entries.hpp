@@ -1,0 +1,98 @@
+// Golden entries: every command with every field set, some plain ones, and several in one entry.
+#pragma once
+
+#include "command/command.hpp"
+#include "golden_values.hpp"
+
+namespace jobbie::testing::golden {
+
+inline Named<command::Command> job_commands() {
+  using namespace command;
+  const LeaseRef ref = {.job = job_id(42), .lease = 4242, .worker = text("worker-9")};
+  const Idempotency idempotency = {.key = text("order-1"), .fingerprint = 0xfedcba9876543210};
+  return {
+      {"enqueue, plain", Enqueue{.job = plain_job()}},
+      {"enqueue", Enqueue{.job = full_job(), .idempotency = idempotency}},
+      {"enqueue_many, plain", EnqueueMany{.jobs = {plain_job(), plain_job()}}},
+      {"enqueue_many", EnqueueMany{.jobs = {plain_job(), full_job()},
+                                   .batch = BatchSpec{.callback_queue = text("done"),
+                                                      .callback_payload = text(R"({"a":1})")},
+                                   .idempotency = idempotency}},
+      {"claim, plain", Claim{.queues = {text("emails.send")}}},
+      {"claim", Claim{.queues = {text("emails.*"), text("sms")},
+                      .worker = text("worker-9"),
+                      .hostname = text("host-a"),
+                      .count = 100,
+                      .lease = base::seconds(30),
+                      .roles = {text("gpu")},
+                      .tags = {text("eu"), text("fast")}}},
+      {"ack, plain", Ack{.ref = {.job = job_id(42)}}},
+      {"ack", Ack{.ref = ref, .result = text(R"({"ok":true})")}},
+      {"fail, plain", Fail{.ref = {.job = job_id(42), .lease = 7}, .error = text("boom")}},
+      {"fail", Fail{.ref = ref,
+                    .error = text("boom"),
+                    .backtrace = text("a\nb"),
+                    .no_retry = true,
+                    .retry_in = base::seconds(0)}},
+      {"heartbeat", Heartbeat{.worker = text("worker-9"),
+                              .beats = {{.ref = ref,
+                                         .progress = text(R"({"current":3})"),
+                                         .checkpoint = text(R"({"offset":12})")},
+                                        {.ref = {.job = job_id(43)}}}}},
+      {"cancel", Cancel{.job = job_id(42)}},
+      {"retry", Retry{.job = job_id(42), .payload = text("[1.0]")}},
+      {"requeue", Requeue{.job = job_id(42)}},
+      {"move", Move{.job = job_id(42),
+                    .queue = text("slow"),
+                    .reset_attempts = false,
+                    .keep_priority = true}},
+      {"delete", Delete{.job = job_id(42)}},
+      {"set_priority", SetPriority{.job = job_id(42), .priority = -2'147'483'648}},
+  };
+}
+
+inline Named<command::Command> other_commands() {
+  using namespace command;
+  const auto queue = text("emails.send");
+  return {
+      {"queue_command", QueueCommand{.queue = queue, .action = QueueAction::destroy}},
+      {"set_concurrency", SetConcurrency{.queue = queue, .max = 3, .per = text("tags.tenant")}},
+      {"set_throttle",
+       SetThrottle{.queue = queue, .rate = 100, .period = base::seconds(10), .per = text("group")}},
+      {"set_retention", SetRetention{.queue = queue,
+                                     .completed = base::Duration{0},
+                                     .dead = base::days(1),
+                                     .cancelled = base::days(2)}},
+      {"set_lease", SetLease{.queue = queue, .lease = base::seconds(45)}},
+      {"set_fairness", SetFairness{.queue = queue, .fairness = model::Fairness::group}},
+      {"group_command",
+       GroupCommand{
+           .group = text("import-7"), .action = GroupAction::cancel, .include_active = false}},
+      {"create_schedule", CreateSchedule{.spec = full_schedule()}},
+      {"update_schedule",
+       UpdateSchedule{.schedule = id<base::ScheduleId>(77), .spec = full_schedule()}},
+      {"schedule_command",
+       ScheduleCommand{.schedule = id<base::ScheduleId>(77), .action = ScheduleAction::remove}},
+      {"update_zone", UpdateZone{.zone = full_zone()}},
+      {"register_worker", RegisterWorker{.worker = full_worker()}},
+      {"remove_worker", RemoveWorker{.worker = text("worker-9")}},
+      {"tick", Tick{}},
+  };
+}
+
+inline Named<command::Entry> entries() {
+  constexpr base::Instant kNow{1'760'000'000'123};
+  constexpr std::uint64_t kRandom = 0x0123456789abcdef;
+  Named<command::Entry> entries = {{"nothing", {}}};
+  command::Entry all{.now = kNow, .random = kRandom, .commands = {}};
+  for (const auto& commands : {job_commands(), other_commands()}) {
+    for (const auto& [name, command] : commands) {
+      entries.push_back({name, {.now = kNow, .random = kRandom, .commands = {command}}});
+      all.commands.push_back(command);
+    }
+  }
+  entries.push_back({"all commands together", all});
+  return entries;
+}
+
+}  // namespace jobbie::testing::golden
