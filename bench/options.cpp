@@ -39,7 +39,6 @@ std::expected<RunOptions, std::string> read_options(int count, char** arguments)
       out.json = true;
     } else if (argument == "--quick") {
       out.quick = true;
-      out.repeats = 1;
       out.backlogs = {1'000, 1'000'000};
     } else if (i + 1 == count) {
       return std::unexpected(usage);

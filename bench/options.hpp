@@ -10,9 +10,9 @@ namespace jobbie::bench {
 
 struct RunOptions {
   bool json = false;
-  bool quick = false;  ///< plain jobs only, one run each
+  bool quick = false;  ///< plain jobs only, no backlog above a million
   std::vector<std::size_t> backlogs{1'000, 1'000'000, 5'000'000};
-  std::size_t lives = 400'000;   ///< full lives in one timed run
+  std::size_t lives = 200'000;   ///< full lives in one timed run
   std::size_t jobs = 1'000'000;  ///< in the sections on memory, single commands and checkpoints
   std::size_t repeats = 3;
 };

@@ -31,11 +31,12 @@ std::string steady_json(const SteadyFigure& f) {
   return fmt::format(
       R"({{"backlog":{},"queues":{},"variant":"{}","feed":"{}","lives":{},"runs":{},)"
       R"("best_lives_per_second":{:.0f},"median_lives_per_second":{:.0f},)"
-      R"("all_in_lives_per_second":{:.0f},"drain_share":{:.3f},"apply_p50_ns":{},)"
-      R"("apply_p999_ns":{},"apply_max_ns":{},"drain_max_ns":{}}})",
+      R"("wall_lives_per_second":{:.0f},"all_in_lives_per_second":{:.0f},"core_share":{:.3f},"drain_share":{:.3f},"apply_p50_ns":{},)"
+      R"("apply_p999_ns":{},"apply_max_ns":{},"drain_max_ns":{},"preemptions":{}}})",
       f.backlog, f.queues, to_string(f.variant), to_string(f.feed), best.lives, f.runs.size(),
-      f.best_rate(), f.median_rate(), best.all_in_rate(), best.drain_seconds / best.seconds,
-      best.apply_p50_ns, best.apply_p999_ns, best.apply_max_ns, best.drain_max_ns);
+      f.best_rate(), f.median_rate(), best.wall_rate(), best.all_in_rate(), best.core_share,
+      best.drain_seconds / best.seconds, best.apply_p50_ns, best.apply_p999_ns, best.apply_max_ns,
+      best.drain_max_ns, best.preemptions);
 }
 
 std::string checkpoint_json(const CheckpointFigure& c) {
@@ -60,19 +61,22 @@ void add_steady_table(std::string& out, const Report& report) {
   auto to = std::back_inserter(out);
   fmt::format_to(to, "Full lives a second (enqueue, claim, ack of a {}-byte payload)\n\n",
                  kPayloadBytes);
-  fmt::format_to(to,
-                 "{:>10} {:>7} {:<9} {:<8} {:>10} {:>10} {:>10} {:>6} {:>9} {:>9} {:>9} {:>9}\n",
-                 "backlog", "queues", "variant", "feed", "best", "median", "all in", "drain",
-                 "p50 us", "p99.9 us", "max us", "drain max");
+  fmt::format_to(
+      to,
+      "{:>10} {:>7} {:<9} {:<8} {:>10} {:>10} {:>10} {:>10} {:>6} {:>6} {:>9} {:>9} {:>9} {:>9}\n",
+      "backlog", "queues", "variant", "feed", "best", "median", "by clock", "all in", "core",
+      "drain", "p50 us", "p99.9 us", "max us", "drain max");
   for (const auto& f : report.steady) {
     const auto& b = f.best();
     const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) / 1000; };
-    fmt::format_to(to,
-                   "{:>10} {:>7} {:<9} {:<8} {:>10.0f} {:>10.0f} {:>10.0f} {:>5.0f}% {:>9.2f} "
-                   "{:>9.2f} {:>9.1f} {:>9.1f}\n",
-                   f.backlog, f.queues, to_string(f.variant), to_string(f.feed), f.best_rate(),
-                   f.median_rate(), b.all_in_rate(), 100 * b.drain_seconds / b.seconds,
-                   us(b.apply_p50_ns), us(b.apply_p999_ns), us(b.apply_max_ns), us(b.drain_max_ns));
+    fmt::format_to(
+        to,
+        "{:>10} {:>7} {:<9} {:<8} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>5.0f}% {:>5.0f}% "
+        "{:>9.2f} {:>9.2f} {:>9.1f} {:>9.1f}\n",
+        f.backlog, f.queues, to_string(f.variant), to_string(f.feed), f.best_rate(),
+        f.median_rate(), b.wall_rate(), b.all_in_rate(), 100 * b.core_share,
+        100 * b.drain_seconds / b.seconds, us(b.apply_p50_ns), us(b.apply_p999_ns),
+        us(b.apply_max_ns), us(b.drain_max_ns));
   }
 }
 
@@ -137,8 +141,10 @@ const char* what_is_timed() {
   return "One thread. Timed: apply() and next_deadline() for every entry, drain_changes() about "
          "every 1,000 commands. Not timed: building commands, reading replies, freeing entries, "
          "replies and changes; 'all in' has those too. Ended jobs are kept by retention (7 days) "
-         "and leave memory with the drain. 'p50', 'p99.9' and 'max' are of apply() for one entry, "
-         "in the best run.";
+         "and leave memory with the drain. Rates are lives a second of one core: where other "
+         "programs took the core away, the thread had it for the share 'core' of the time, and "
+         "'by clock' is what the clock alone says. 'p50', 'p99.9' and 'max' are of apply() for one "
+         "entry in the best run, by the clock.";
 }
 
 std::string to_table(const Report& report) {
@@ -151,7 +157,7 @@ std::string to_table(const Report& report) {
   out += "\nTargets\n\n";
   for (const auto& t : targets(report)) {
     const char* verdict = !t.measured() ? "not measured" : t.reached() ? "reached" : "MISSED";
-    out += fmt::format("{:<48} {} {:>9.6g}   seen {:>9.6g}   {}\n", t.what,
+    out += fmt::format("{:<48} {} {:>10.1f}   seen {:>10.1f}   {}\n", t.what,
                        t.at_most ? "<=" : ">=", t.promised, t.seen, verdict);
   }
   return out;
@@ -180,9 +186,9 @@ std::string to_json(const Report& report) {
                 c.kind, c.count, c.mean_ns, c.p999_ns, c.max_ns);
           }),
       checkpoint_json(report.checkpoint), json_list(targets(report), [](const auto& t) {
-        return fmt::format(R"({{"what":"{}","{}":{:.6g},"seen":{},"reached":{}}})", t.what,
+        return fmt::format(R"({{"what":"{}","{}":{:.2f},"seen":{},"reached":{}}})", t.what,
                            t.at_most ? "at_most" : "at_least", t.promised,
-                           t.measured() ? fmt::format("{:.6g}", t.seen) : "null",
+                           t.measured() ? fmt::format("{:.2f}", t.seen) : "null",
                            t.measured() ? (t.reached() ? "true" : "false") : "null");
       }));
 }

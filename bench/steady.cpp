@@ -4,6 +4,8 @@
 #include <deque>
 #include <utility>
 
+#include <sys/resource.h>
+
 #include "base/check.hpp"
 #include "bench/clock.hpp"
 
@@ -14,14 +16,33 @@ constexpr std::size_t kLivesPerEntry = 21;
 constexpr std::size_t kBulk = 100;
 constexpr std::size_t kCommandsPerDrain = 1000;
 
+struct ThreadUsage {
+  double cpu_seconds = 0;
+  std::uint64_t preemptions = 0;
+};
+
+ThreadUsage usage_so_far() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return {.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime),
+          .preemptions = static_cast<std::uint64_t>(usage.ru_nivcsw)};
+}
+
 class Loop {
  public:
   Loop(engine::Engine& engine, Workload& workload) : engine_(engine), workload_(workload) {}
 
   void run(Feed feed, std::size_t lives) {
+    const auto before = usage_so_far();
     const auto begin = Clock::now();
     while (lived_ < lives) step(feed);
     run_.all_in_seconds = seconds_since(begin);
+    const auto after = usage_so_far();
+    run_.preemptions = after.preemptions - before.preemptions;
+    run_.core_share = std::min(1.0, (after.cpu_seconds - before.cpu_seconds) / run_.all_in_seconds);
     drain();
   }
 

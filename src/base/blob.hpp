@@ -1,8 +1,8 @@
 // Immutable, reference counted bytes: how payloads travel between threads without being copied.
 //
-// A Blob is one pointer. Copying it shares the bytes; the count is atomic, so replies and store rows
-// may be dropped on another thread than the one that made them. An empty Blob owns nothing, and
-// "absent" and "empty" are the same: JSON values are never empty, so absence needs no flag.
+// A Blob is one pointer. Copying it shares the bytes; the count is atomic, so replies and store
+// rows may be dropped on another thread than the one that made them. An empty Blob owns nothing,
+// and "absent" and "empty" are the same: JSON values are never empty, so absence needs no flag.
 #pragma once
 
 #include <cstddef>

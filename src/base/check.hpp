@@ -9,8 +9,8 @@ namespace jobbie::base {
 
 }  // namespace jobbie::base
 
-#define JOBBIE_CHECK(expression)                                               \
-  do {                                                                         \
-    if (!(expression)) [[unlikely]]                                            \
-      ::jobbie::base::check_failed(#expression, __FILE__, __LINE__);           \
+#define JOBBIE_CHECK(expression)                                     \
+  do {                                                               \
+    if (!(expression)) [[unlikely]]                                  \
+      ::jobbie::base::check_failed(#expression, __FILE__, __LINE__); \
   } while (false)

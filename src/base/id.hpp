@@ -1,9 +1,9 @@
 // Ids: a kind (`job_`, `batch_`, `sched_`, `bulk_`) and a ULID of 26 Crockford base32 characters.
 //
-// The ULID's 48 time bits are the creation instant in milliseconds. Of its 80 free bits the upper 48
-// hold a number from a replicated counter and the lower 32 are random. So ids sort in exactly the
-// order of creation, cannot collide inside one cluster, and hardly can between two; and the engine
-// finds a job by the counter alone.
+// The ULID's 48 time bits are the creation instant in milliseconds. Of its 80 free bits the upper
+// 48 hold a number from a replicated counter and the lower 32 are random. So ids sort in exactly
+// the order of creation, cannot collide inside one cluster, and hardly can between two; and the
+// engine finds a job by the counter alone.
 #pragma once
 
 #include <array>
@@ -37,9 +37,7 @@ struct Ulid {
   [[nodiscard]] constexpr std::uint64_t sequence() const {
     return ((high & 0xffff) << 32) | (low >> 32);
   }
-  [[nodiscard]] constexpr Instant time() const {
-    return {static_cast<std::int64_t>(high >> 16)};
-  }
+  [[nodiscard]] constexpr Instant time() const { return {static_cast<std::int64_t>(high >> 16)}; }
   [[nodiscard]] std::array<char, kTextLength> text() const;
 
   constexpr auto operator<=>(const Ulid&) const = default;

@@ -1,7 +1,9 @@
-// The little that the core needs to know of JSON: where a member's value stands, and joining objects.
+// The little that the core needs to know of JSON: where a member's value stands, and joining
+// objects.
 //
-// Payloads stay the bytes that the caller sent (2^53+1 and 1.0 survive); nothing here builds a tree or
-// touches a number. Every function is total: text that is not JSON gives "nothing", never a fault.
+// Payloads stay the bytes that the caller sent (2^53+1 and 1.0 survive); nothing here builds a tree
+// or touches a number. Every function is total: text that is not JSON gives "nothing", never a
+// fault.
 #pragma once
 
 #include <optional>

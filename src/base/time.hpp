@@ -1,6 +1,7 @@
 // Instants and durations: integer milliseconds, with arithmetic that saturates instead of wrapping.
 //
-// Time inside the product is only ever a number that somebody handed in. Nothing here reads a clock.
+// Time inside the product is only ever a number that somebody handed in. Nothing here reads a
+// clock.
 #pragma once
 
 #include <compare>
@@ -39,13 +40,15 @@ constexpr Duration days(std::int64_t n) { return {n * 86'400'000}; }
 constexpr std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return b > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+  return b > 0 ? std::numeric_limits<std::int64_t>::max()
+               : std::numeric_limits<std::int64_t>::min();
 }
 
 constexpr std::int64_t saturating_sub(std::int64_t a, std::int64_t b) {
   std::int64_t difference = 0;
   if (!__builtin_sub_overflow(a, b, &difference)) return difference;
-  return b < 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+  return b < 0 ? std::numeric_limits<std::int64_t>::max()
+               : std::numeric_limits<std::int64_t>::min();
 }
 
 /// kNever stays kNever whatever is added to it.

@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/random_command.hpp"
 #include "base/bytes.hpp"
 #include "command/codec.hpp"
+#include "tests/support/random_command.hpp"
 
 namespace jobbie::command {
 namespace {

@@ -10,11 +10,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/bytes.hpp"
+#include "model/limits.hpp"
 #include "tests/support/golden_entries.hpp"
 #include "tests/support/golden_items.hpp"
 #include "tests/support/random_command.hpp"
-#include "base/bytes.hpp"
-#include "model/limits.hpp"
 
 namespace jobbie::command {
 namespace {

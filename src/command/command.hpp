@@ -1,7 +1,8 @@
 // Commands: everything that can change the state, and the entry that carries them through the log.
 //
-// A command is what a face made of a request. The leader puts one or many into an Entry and stamps it
-// with the log time and random bits; from then on every replica reads the same bytes and does the same.
+// A command is what a face made of a request. The leader puts one or many into an Entry and stamps
+// it with the log time and random bits; from then on every replica reads the same bytes and does
+// the same.
 #pragma once
 
 #include <cstdint>

@@ -13,13 +13,13 @@ enum class EventType : std::uint8_t {
   enqueued = 0,
   started,
   completed,
-  failed,          ///< an attempt failed; `retrying` or `dead` follows
+  failed,  ///< an attempt failed; `retrying` or `dead` follows
   retrying,
   dead,
   cancelled,
   cancel_requested,
-  promoted,        ///< scheduled, waiting or retrying became pending
-  retried,         ///< by hand: retry or requeue
+  promoted,  ///< scheduled, waiting or retrying became pending
+  retried,   ///< by hand: retry or requeue
   progress,
   lease_expired,
   moved,
@@ -45,11 +45,11 @@ const char* to_string(EventType type);
 
 struct Event {
   EventType type = EventType::enqueued;
-  base::JobId job;      ///< nil where there is none
-  base::Blob queue;     ///< empty where there is none
+  base::JobId job;   ///< nil where there is none
+  base::Blob queue;  ///< empty where there is none
   base::Instant at;
   std::uint32_t attempt = 0;
-  base::Blob detail;    ///< error, reason, worker, group, progress: what fits the type
+  base::Blob detail;  ///< error, reason, worker, group, progress: what fits the type
   bool operator==(const Event&) const = default;
 };
 

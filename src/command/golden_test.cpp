@@ -9,13 +9,13 @@
 
 #include <gtest/gtest.h>
 
+#include "command/checkpoint_codec.hpp"
+#include "command/codec.hpp"
+#include "command/fields.hpp"
 #include "tests/support/golden_entries.hpp"
 #include "tests/support/golden_file.hpp"
 #include "tests/support/golden_items.hpp"
 #include "tests/support/golden_replies.hpp"
-#include "command/checkpoint_codec.hpp"
-#include "command/codec.hpp"
-#include "command/fields.hpp"
 
 namespace jobbie::command {
 namespace {

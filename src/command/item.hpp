@@ -1,7 +1,8 @@
 // Items: the state as a flat list of records. A checkpoint is a stream of them, a change is a few.
 //
-// Applying every change in order to an empty collection keyed as below gives the items of a checkpoint
-// taken at the same entry, plus the ended jobs, which leave the engine and live in the collection only.
+// Applying every change in order to an empty collection keyed as below gives the items of a
+// checkpoint taken at the same entry, plus the ended jobs, which leave the engine and live in the
+// collection only.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,13 @@ namespace jobbie::command {
 
 /// Keys: meta (one), queue name, (queue, state, minute), (queue, keyed, key), group name, job id,
 /// batch id, schedule id, worker id, idempotency key, task number. Append only.
-using Item = std::variant<model::MetaRecord, model::QueueRecord, model::TallyRecord,
-                          model::WindowRecord, model::GroupRecord, model::JobRecord,
-                          model::BatchRecord, model::ScheduleRecord, model::WorkerRecord,
-                          model::IdempotencyRecord, model::TaskRecord>;
+using Item =
+    std::variant<model::MetaRecord, model::QueueRecord, model::TallyRecord, model::WindowRecord,
+                 model::GroupRecord, model::JobRecord, model::BatchRecord, model::ScheduleRecord,
+                 model::WorkerRecord, model::IdempotencyRecord, model::TaskRecord>;
 
-// What is no longer there. In one drain these come before the items, so that a name used again after
-// its removal stays.
+// What is no longer there. In one drain these come before the items, so that a name used again
+// after its removal stays.
 struct RemovedJob {
   base::JobId job;
 };
@@ -52,8 +53,8 @@ struct RemovedTask {
 };
 
 /// In order. An item replaces the one with the same key.
-using Change = std::variant<Item, RemovedJob, RemovedQueue, SweptJobs, RemovedSchedule, RemovedWorker,
-                            RemovedIdempotency, RemovedTask>;
+using Change = std::variant<Item, RemovedJob, RemovedQueue, SweptJobs, RemovedSchedule,
+                            RemovedWorker, RemovedIdempotency, RemovedTask>;
 using Changes = std::vector<Change>;
 
 }  // namespace jobbie::command

@@ -16,13 +16,13 @@ namespace jobbie::command {
 
 /// Why a command was refused. Values are part of the format: append only.
 enum class Refused : std::uint8_t {
-  invalid = 0,         ///< a value out of bounds; `field` names it
-  not_found = 1,       ///< no such job, queue, group, schedule or worker
-  lease_lost = 2,      ///< the lease named is not the job's live lease
-  not_active = 3,      ///< no lease named, and the job is not active
-  not_owner = 4,       ///< another worker holds the job
-  wrong_state = 5,     ///< the action does not apply to a job in this state
-  unique_conflict = 6, ///< another live job holds the unique key
+  invalid = 0,               ///< a value out of bounds; `field` names it
+  not_found = 1,             ///< no such job, queue, group, schedule or worker
+  lease_lost = 2,            ///< the lease named is not the job's live lease
+  not_active = 3,            ///< no lease named, and the job is not active
+  not_owner = 4,             ///< another worker holds the job
+  wrong_state = 5,           ///< the action does not apply to a job in this state
+  unique_conflict = 6,       ///< another live job holds the unique key
   idempotency_mismatch = 7,  ///< the key was used with another body
   unknown_dependency = 8,
   dependency_cycle = 9,
@@ -91,8 +91,8 @@ struct Beaten {
   bool operator==(const Beaten&) const = default;
 };
 
-/// Answer to actions on one job: its state after it (of a deleted one, the state it was in). A cancelled job that is still active has been
-/// asked to stop (`cancelling` on the wire).
+/// Answer to actions on one job: its state after it (of a deleted one, the state it was in). A
+/// cancelled job that is still active has been asked to stop (`cancelling` on the wire).
 struct JobChanged {
   base::JobId job;
   model::State state = model::State::pending;

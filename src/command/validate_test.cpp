@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
+#include "model/limits.hpp"
 #include "tests/support/golden_values.hpp"
 #include "tests/support/random_command.hpp"
-#include "model/limits.hpp"
 
 namespace jobbie::command {
 namespace {

@@ -71,8 +71,7 @@ std::string Core::audit_lists() const {
                          counted);
     for (const State state : {State::completed, State::dead, State::cancelled}) {
       std::uint64_t kept = 0;
-      for (const auto& [minute, entry] : queue->tallies[ended_index(state)])
-        kept += entry.count;
+      for (const auto& [minute, entry] : queue->tallies[ended_index(state)]) kept += entry.count;
       if (kept != queue->counts[static_cast<std::size_t>(state)])
         return fmt::format("queue {}: {} {} jobs tallied, {} counted", queue->name.view(), kept,
                            model::to_string(state), queue->counts[static_cast<std::size_t>(state)]);
@@ -107,16 +106,20 @@ std::string Core::audit() const {
   if (!found.empty()) return found;
   if (found = audit_lists(); !found.empty()) return found;
   if (sum.live != live || sum.timers != timers.size() || !timers.audit())
-    return fmt::format("{} live jobs counted {}; {} timers found {}", sum.live, live,
-                       timers.size(), sum.timers);
+    return fmt::format("{} live jobs counted {}; {} timers found {}", sum.live, live, timers.size(),
+                       sum.timers);
   lanes.for_each_live([&](Slot slot, const Lane& lane) {
-    if (!lane.audit() || lane.size() != sum.lanes[slot]) found = fmt::format("lane {} is broken", slot);
+    if (!lane.audit() || lane.size() != sum.lanes[slot])
+      found = fmt::format("lane {} is broken", slot);
   });
   limiters.for_each_live([&](Slot slot, const Limiter& limiter) {
     const auto [members, active] = sum.limiters[slot];
     if (limiter.members != members || (!limiter.throttle && limiter.active != active))
       found = fmt::format("limiter {}: {} members counted {}, {} active counted {}",
                           limiter.key.view(), members, limiter.members, active, limiter.active);
+    const auto& throttle = queues[limiter.queue]->settings.throttle_per;
+    if (limiter.throttle && throttle && limiter.full != (limiter.window.total() >= throttle->rate))
+      found = fmt::format("limiter {}: full or not, against its window", limiter.key.view());
   });
   for (const auto& queue : queues) {
     if (!queue) continue;
@@ -131,7 +134,8 @@ std::string Core::audit() const {
     if (groups[slot] && groups[slot]->counts != sum.groups[static_cast<Slot>(slot)])
       found = fmt::format("group {}: counts drifted", groups[slot]->name.view());
   for (const auto& [id, worker] : workers)
-    if (worker.record.active != sum.workers[id]) found = fmt::format("worker {}: count drifted", id);
+    if (worker.record.active != sum.workers[id])
+      found = fmt::format("worker {}: count drifted", id);
   return found;
 }
 

@@ -6,6 +6,27 @@
 
 namespace jobbie::engine {
 
+base::BatchId Core::begin_batch(const command::BatchSpec& spec) {
+  open_batch = meta.next_sequence++;
+  Batch& batch = batches[open_batch];
+  batch.record.id = base::BatchId{next_ulid(open_batch)};
+  batch.record.callback_queue = spec.callback_queue;
+  batch.record.callback_payload = spec.callback_payload;
+  batch_changed(batch);
+  return batch.record.id;
+}
+
+void Core::join_batch(Job& job, base::BatchId batch) {
+  job.detail().batch = batch;
+  ++batches[open_batch].record.total;
+  ++batches[open_batch].record.pending;
+}
+
+void Core::end_of_batch_members() {
+  if (batches[open_batch].record.pending == 0) batches_at_zero.push_back(open_batch);
+  open_batch = 0;
+}
+
 void Core::count_in_batch(Job& job, bool succeeded) {
   if (!job.details || job.details->batch.is_nil() || job.batch_counted) return;
   job.batch_counted = true;

@@ -9,8 +9,8 @@ command::Changes Core::drain_changes() {
   command::Changes out = std::exchange(removals, {});
   removed_jobs.clear();
   swept_jobs.clear();
-  out.reserve(out.size() + 1 + changed_jobs.size() + changed_queues.size() + changed_tallies.size() +
-              changed_workers.size());
+  out.reserve(out.size() + 1 + changed_jobs.size() + changed_queues.size() +
+              changed_tallies.size() + changed_workers.size());
   const auto add = [&](auto record) { out.emplace_back(command::Item(std::move(record))); };
   add(meta);
   drain_queues(out);
@@ -19,8 +19,7 @@ command::Changes Core::drain_changes() {
     add(model::GroupRecord{.name = Blob(name), .paused = slot != 0 && groups[slot]->paused});
   }
   drain_jobs(out);
-  for (auto& record : std::exchange(finished_batches, {}))
-    add(std::move(record));
+  for (auto& record : std::exchange(finished_batches, {})) add(std::move(record));
   for (const auto sequence : std::exchange(changed_batches, {})) {
     const auto found = batches.find(sequence);
     if (found == batches.end()) continue;
@@ -55,8 +54,8 @@ void Core::drain_jobs(command::Changes& out) {
     job.changed = false;
     job.stored = true;
     // Records are large: this one is made where it stays.
-    auto& change = out.emplace_back(std::in_place_type<command::Item>,
-                                    std::in_place_type<model::JobRecord>);
+    auto& change =
+        out.emplace_back(std::in_place_type<command::Item>, std::in_place_type<model::JobRecord>);
     fill_record(job, std::get<model::JobRecord>(std::get<command::Item>(change)));
   }
   changed_jobs.clear();

@@ -9,9 +9,8 @@ std::vector<const Queue*> Core::queues_by_name() const {
   std::vector<const Queue*> sorted;
   for (const auto& queue : queues)
     if (queue) sorted.push_back(queue.get());
-  std::sort(sorted.begin(), sorted.end(), [](const Queue* a, const Queue* b) {
-    return a->name.view() < b->name.view();
-  });
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Queue* a, const Queue* b) { return a->name.view() < b->name.view(); });
   return sorted;
 }
 
@@ -28,9 +27,8 @@ void Core::dump_queue(const Queue& queue, const ItemSink& sink) const {
   std::vector<const Limiter*> keyed;
   for (const auto& [key, slot] : queue.throttle_keys)
     if (!limiters[slot].window.empty()) keyed.push_back(&limiters[slot]);
-  std::sort(keyed.begin(), keyed.end(), [](const Limiter* a, const Limiter* b) {
-    return a->key.view() < b->key.view();
-  });
+  std::sort(keyed.begin(), keyed.end(),
+            [](const Limiter* a, const Limiter* b) { return a->key.view() < b->key.view(); });
   for (const Limiter* limiter : keyed)
     add_window(window_record(queue, true, limiter->key, &limiter->window));
 }
@@ -38,8 +36,7 @@ void Core::dump_queue(const Queue& queue, const ItemSink& sink) const {
 void Core::dump(const ItemSink& sink) const {
   sink(meta);
   const auto sorted = queues_by_name();
-  for (const Queue* queue : sorted)
-    dump_queue(*queue, sink);
+  for (const Queue* queue : sorted) dump_queue(*queue, sink);
   for (const Queue* queue : sorted) {
     for (Slot slot = queue->first; slot != 0; slot = jobs[slot].queue_next) {
       auto record = record_of(jobs[slot]);
@@ -53,21 +50,15 @@ void Core::dump(const ItemSink& sink) const {
   for (const auto& [name, group] : paused)
     sink(model::GroupRecord{.name = group->name, .paused = true});
   std::map<std::uint64_t, const Batch*> unfinished;
-  for (const auto& [sequence, batch] : batches)
-    unfinished.emplace(sequence, &batch);
-  for (const auto& [sequence, batch] : unfinished)
-    sink(batch->record);
-  for (const auto& [sequence, schedule] : schedules)
-    sink(schedule.record);
+  for (const auto& [sequence, batch] : batches) unfinished.emplace(sequence, &batch);
+  for (const auto& [sequence, batch] : unfinished) sink(batch->record);
+  for (const auto& [sequence, schedule] : schedules) sink(schedule.record);
   std::map<std::string_view, const Worker*> known;
   for (const auto& [id, worker] : workers)
     if (worker.known) known.emplace(id, &worker);
-  for (const auto& [id, worker] : known)
-    sink(worker->record);
-  for (const auto& [at, key] : idempotency_times)
-    sink(idempotency.find(key)->second);
-  for (const auto& task : tasks)
-    sink(task);
+  for (const auto& [id, worker] : known) sink(worker->record);
+  for (const auto& [at, key] : idempotency_times) sink(idempotency.find(key)->second);
+  for (const auto& task : tasks) sink(task);
 }
 
 }  // namespace jobbie::engine

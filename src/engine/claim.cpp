@@ -112,8 +112,7 @@ class Search {
     const std::pair<Candidate, bool>* best = nullptr;
     for (const auto& [group, head] : heads) {
       if (best == nullptr || (best->second && !head.second) ||
-          (best->second == head.second &&
-           head.first.key.sequence < best->first.key.sequence))
+          (best->second == head.second && head.first.key.sequence < best->first.key.sequence))
         best = &head;
     }
     return best == nullptr ? Candidate{} : best->first;
@@ -127,8 +126,7 @@ class Search {
 Capabilities capabilities(const command::Claim& c, const Worker* registered) {
   Capabilities had{.worker = c.worker.view(), .roles = {}, .tags = {}};
   const auto add = [](std::vector<std::string_view>& to, const std::vector<Blob>& from) {
-    for (const Blob& text : from)
-      to.push_back(text.view());
+    for (const Blob& text : from) to.push_back(text.view());
   };
   add(had.roles, c.roles);
   add(had.tags, c.tags);
@@ -150,7 +148,8 @@ const std::vector<Slot>& Core::queues_matching(std::string_view pattern) {
   const auto [entry, fresh] = globs.matches.try_emplace(std::string(pattern));
   if (fresh) {
     for (const auto& queue : queues)
-      if (queue && base::glob_match(pattern, queue->name.view())) entry->second.push_back(queue->slot);
+      if (queue && base::glob_match(pattern, queue->name.view()))
+        entry->second.push_back(queue->slot);
   }
   return entry->second;
 }
@@ -164,8 +163,7 @@ void Core::collect_queues(const command::Claim& c, std::vector<Slot>& out) {
   };
   for (const Blob& name : c.queues) {
     if (base::is_glob(name.view())) {
-      for (const Slot slot : queues_matching(name.view()))
-        add(slot);
+      for (const Slot slot : queues_matching(name.view())) add(slot);
     } else {
       add(find_queue(name.view()));
     }
@@ -214,9 +212,9 @@ command::ClaimedJob Core::claim_job(Slot slot, const command::Claim& c, const Bl
   job.worker = worker;
   job.hostname = c.hostname;
   const Details* detail = job.details.get();
-  job.lease_duration = c.lease != Duration{}                                ? c.lease
+  job.lease_duration = c.lease != Duration{}                              ? c.lease
                        : detail != nullptr && detail->lease != Duration{} ? detail->lease
-                       : queue.settings.lease != Duration{}                 ? queue.settings.lease
+                       : queue.settings.lease != Duration{}               ? queue.settings.lease
                                                             : model::limits::kDefaultLease;
   if (job.unique && job.unique->spec.until == model::UniqueUntil::start) release_lock(slot);
   if (queue.settings.fairness == model::Fairness::group)

@@ -1,9 +1,9 @@
 // The engine's state and the steps that its verbs are made of.
 //
-// Each command is a file of its own (enqueue.cpp, claim.cpp, …) with the members that only it uses; what
-// they share is grouped below by topic, each topic again a file. Every change of a job's state goes
-// through `set_state`, every end through `end_job` or `delete_job`: there, and only there, counters,
-// lanes, locks, batches and dependents are kept in step.
+// Each command is a file of its own (enqueue.cpp, claim.cpp, …) with the members that only it uses;
+// what they share is grouped below by topic, each topic again a file. Every change of a job's state
+// goes through `set_state`, every end through `end_job` or `delete_job`: there, and only there,
+// counters, lanes, locks, batches and dependents are kept in step.
 #pragma once
 
 #include <cstdint>
@@ -102,7 +102,8 @@ class Core {
   void why_limits(const Job& job, std::vector<WhyReason>& reasons) const;
   void why_order(Slot slot, std::vector<WhyReason>& reasons) const;
 
-  // ---- verbs: one overload for each command -------------------------------------------------------
+  // ---- verbs: one overload for each command
+  // -------------------------------------------------------
   Reply run(const command::Enqueue& c);
   Reply run(const command::EnqueueMany& c);
   Reply run(const command::Claim& c);
@@ -130,7 +131,8 @@ class Core {
   Reply run(const command::RemoveWorker& c);
   Reply run(const command::Tick& c);
 
-  // ---- jobs: finding and transitions (jobs.cpp, ends.cpp) -----------------------------------------
+  // ---- jobs: finding and transitions (jobs.cpp, ends.cpp)
+  // -----------------------------------------
   /// The job's slot, asking the port for an ended one; 0: there is no such job.
   Slot locate(JobId id);
   /// The same after the job's passed deadlines have happened.
@@ -168,13 +170,15 @@ class Core {
   void fail_attempt(Slot slot, bool no_retry, std::optional<Duration> delay);
   [[nodiscard]] Duration backoff(const Job& job) const;
 
-  // ---- deadlines (timers.cpp) ---------------------------------------------------------------------
+  // ---- deadlines (timers.cpp)
+  // ---------------------------------------------------------------------
   [[nodiscard]] static NextDue next_due(const Job& job);
   void rearm(Slot slot);
   void fire(Slot slot, Due what);
   void lose_lease(Slot slot);
 
-  // ---- unique keys (unique.cpp) -------------------------------------------------------------------
+  // ---- unique keys (unique.cpp)
+  // -------------------------------------------------------------------
   /// The job that holds the key now, after its passed deadlines; 0: nobody.
   Slot lock_holder(Slot queue, std::string_view key);
   [[nodiscard]] std::uint64_t lock_hash(Slot queue, std::string_view key) const;
@@ -185,7 +189,11 @@ class Core {
   void link_lock(Slot slot);
   void unlink_lock(Slot slot);
 
-  // ---- batches and dependencies (batches.cpp, dependencies.cpp) -----------------------------------
+  // ---- batches and dependencies (batches.cpp, dependencies.cpp)
+  // -----------------------------------
+  base::BatchId begin_batch(const command::BatchSpec& spec);
+  void join_batch(Job& job, base::BatchId batch);
+  void end_of_batch_members();
   void count_in_batch(Job& job, bool succeeded);
   void batch_changed(Batch& batch);
   void finish_batches();
@@ -194,7 +202,8 @@ class Core {
   void tell_dependents(const Job& job, bool completed);
   void dependency_ended(Slot waiter, JobId dependency, bool completed);
 
-  // ---- queues and groups (queues.cpp, groups.cpp) -------------------------------------------------
+  // ---- queues and groups (queues.cpp, groups.cpp)
+  // -------------------------------------------------
   [[nodiscard]] Slot find_queue(std::string_view name) const;
   Slot make_queue(const Blob& name);
   [[nodiscard]] Queue& queue_of(const Job& job) { return *queues[job.queue]; }
@@ -227,7 +236,8 @@ class Core {
   void clear_windows(Queue& queue, bool keyed);
   void update_limiters(const TextMap<Slot>& keys);
 
-  // ---- claimable order (ready.cpp) and limits (limits.cpp) ----------------------------------------
+  // ---- claimable order (ready.cpp) and limits (limits.cpp)
+  // ----------------------------------------
   void enter_lane(Slot slot);
   void leave_lane(Slot slot);
   Need* need_of(Queue& queue, const Job& job);
@@ -253,19 +263,25 @@ class Core {
   void update_limiter(Slot limiter);
   void drop_limiter_if_idle(Slot limiter);
   void wake_throttles();
+  void wake_queue(Queue& queue);
+  /// After loading: windows may have opened unheard.
+  void wake_throttled_queues();
   /// `limiter` 0: the queue's own throttle.
   void schedule_wake(Instant at, Queue& queue, Slot limiter);
 
-  // ---- tasks (tasks.cpp) --------------------------------------------------------------------------
+  // ---- tasks (tasks.cpp)
+  // --------------------------------------------------------------------------
   void add_task(model::TaskRecord task);
-  /// Does up to a slice of work; the number of jobs that group retries brought back.
+  /// Does up to a slice of work; the number of jobs that the watched group retry brought back.
   std::uint64_t run_tasks();
+  void forget_task(const model::TaskRecord& task);
   bool step_task(model::TaskRecord& task, std::size_t& budget, std::uint64_t& revived);
   bool visit_queue(model::TaskRecord& task, std::size_t& budget);
   void relane_job(Slot slot);
   void release_queue_parts(Queue& queue);
   void reset_queue(Queue& queue);
   bool visit_group(model::TaskRecord& task, std::size_t& budget);
+  void cancel_visited(const model::TaskRecord& task, Slot slot);
   bool retry_group_page(model::TaskRecord& task, std::size_t& budget, std::uint64_t& revived);
   bool release_dependents(model::TaskRecord& task, std::size_t& budget);
   void finish_queue_task(model::TaskRecord& task);
@@ -279,13 +295,21 @@ class Core {
   void move_live(Slot slot, Slot to, std::int32_t priority);
   void move_ended(Slot slot, Slot to);
 
-  // ---- claims (claim.cpp) ---------------------------------------------------------------------------
+  // ---- claims (claim.cpp)
+  // ---------------------------------------------------------------------------
   const std::vector<Slot>& queues_matching(std::string_view pattern);
   void collect_queues(const command::Claim& c, std::vector<Slot>& out);
   command::ClaimedJob claim_job(Slot slot, const command::Claim& c, const Blob& worker);
 
-  // ---- the rest -----------------------------------------------------------------------------------
+  // ---- the rest
+  // -----------------------------------------------------------------------------------
   std::optional<Refusal> check_dependencies(std::span<const model::JobSpec> specs);
+  /// For each job of a request the position that its unique key comes to: its own, an earlier one,
+  /// or a job that was there before (whose reply is filled in).
+  std::vector<std::uint32_t> find_takers(std::span<const model::JobSpec> specs,
+                                         std::span<command::Enqueued> request);
+  std::optional<Refusal> check_cycles(std::span<const model::JobSpec> specs,
+                                      std::span<const std::uint32_t> taker) const;
   bool settle_dependencies(Slot slot, const model::JobSpec& spec,
                            std::span<const command::Enqueued> request);
   void open_jobs(std::span<const model::JobSpec> specs, std::span<command::Enqueued> request);
@@ -318,7 +342,6 @@ class Core {
   void forget_idempotent(std::string_view key);
   void expire_idempotency();
   void drop_silent_workers();
-  void report_revived(const command::Command& command, Reply& reply, std::uint64_t revived);
   [[nodiscard]] std::vector<const Queue*> queues_by_name() const;
   void drain_queues(command::Changes& out);
   void drain_jobs(command::Changes& out);
@@ -337,7 +360,8 @@ class Core {
     emit(type, &job, queue_of(job).name, std::move(detail));
   }
 
-  // ---- state --------------------------------------------------------------------------------------
+  // ---- state
+  // --------------------------------------------------------------------------------------
   EndedJobs& ended_port;
   Options options;
   model::MetaRecord meta;
@@ -368,7 +392,8 @@ class Core {
   std::unordered_map<std::uint64_t, Batch> batches;  ///< unfinished, by sequence
   std::vector<std::uint64_t> batches_at_zero;
   std::uint64_t open_batch = 0;  ///< being filled: it cannot finish yet
-  std::unordered_map<std::uint64_t, std::set<std::uint64_t>> dependents;  ///< job → who waits for it
+  std::unordered_map<std::uint64_t, std::set<std::uint64_t>>
+      dependents;  ///< job → who waits for it
 
   std::map<std::uint64_t, Schedule> schedules;  ///< by sequence
   TextMap<std::uint64_t> schedule_names{0, TextHash{options.hash_seed}};
@@ -384,8 +409,10 @@ class Core {
 
   std::set<std::tuple<Instant, Slot, State>> sweep_times;  ///< (due, queue, ended state)
   std::deque<model::TaskRecord> tasks;
+  std::uint64_t watched_task = 0;  ///< the group retry whose first slice is reported
 
-  // ---- what has changed since the last drain (changes.cpp) ----------------------------------------
+  // ---- what has changed since the last drain (changes.cpp)
+  // ----------------------------------------
   std::vector<JobRef> changed_jobs;
   std::vector<JobRef> ended_jobs;  ///< ended and still in memory
   std::vector<command::Change> removals;
@@ -403,7 +430,8 @@ class Core {
   std::vector<std::string> new_idempotency;
   std::set<std::uint64_t> changed_tasks;
 
-  // ---- the state hash (state_hash.cpp) ------------------------------------------------------------
+  // ---- the state hash (state_hash.cpp)
+  // ------------------------------------------------------------
   bool hashing = false;  ///< digests of jobs are kept up to date
   std::uint64_t job_digests = 0;
   std::vector<JobRef> unhashed_jobs;

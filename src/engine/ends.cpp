@@ -1,4 +1,5 @@
-// How a job leaves: it ends and is kept for a while, or it is deleted; and how an ended one comes back.
+// How a job leaves: it ends and is kept for a while, or it is deleted; and how an ended one comes
+// back.
 #include <algorithm>
 #include <utility>
 

@@ -2,6 +2,7 @@
 #include "engine/engine.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "command/validate.hpp"
 #include "engine/core.hpp"
@@ -38,16 +39,11 @@ void Core::apply(const command::Entry& entry, Outcome& out) {
     if (!batches_at_zero.empty()) finish_batches();
     if (tasks.empty()) continue;
     const auto revived = run_tasks();
-    if (revived > 0) report_revived(command, out.replies.back(), revived);
+    if (std::exchange(watched_task, 0) != 0)
+      std::get<command::Done>(out.replies.back()).affected = revived;
     if (!batches_at_zero.empty()) finish_batches();
   }
   outcome = nullptr;
-}
-
-void Core::report_revived(const command::Command& command, Reply& reply, std::uint64_t revived) {
-  const auto* group = std::get_if<command::GroupCommand>(&command);
-  if (group == nullptr || group->action != command::GroupAction::retry_failed) return;
-  if (auto* done = std::get_if<command::Done>(&reply)) done->affected = revived;
 }
 
 model::QueueView Core::view_of(const Queue& queue) const {
@@ -63,8 +59,7 @@ model::QueueView Core::view_of(const Queue& queue) const {
     oldest = oldest == 0 ? sequence : std::min(oldest, sequence);
   };
   consider(queue.plain_lane);
-  for (const auto& [key, lane] : queue.lanes)
-    consider(lane);
+  for (const auto& [key, lane] : queue.lanes) consider(lane);
   if (oldest != 0) view.oldest_pending = jobs[index.find(oldest)].id.ulid.time();
   return view;
 }
@@ -117,7 +112,8 @@ std::vector<model::QueueView> Engine::queues() const {
 std::vector<model::GroupView> Engine::groups() const {
   std::vector<model::GroupView> out;
   for (const auto& group : core_->groups)
-    if (group) out.push_back({.name = group->name, .paused = group->paused, .counts = group->counts});
+    if (group)
+      out.push_back({.name = group->name, .paused = group->paused, .counts = group->counts});
   std::sort(out.begin(), out.end(),
             [](const auto& a, const auto& b) { return a.name.view() < b.name.view(); });
   return out;
@@ -133,8 +129,7 @@ std::optional<model::BatchRecord> Engine::batch(base::BatchId id) const {
 
 std::vector<model::ScheduleRecord> Engine::schedules() const {
   std::vector<model::ScheduleRecord> out;
-  for (const auto& [sequence, schedule] : core_->schedules)
-    out.push_back(schedule.record);
+  for (const auto& [sequence, schedule] : core_->schedules) out.push_back(schedule.record);
   return out;
 }
 
@@ -142,9 +137,8 @@ std::vector<model::WorkerRecord> Engine::workers() const {
   std::vector<model::WorkerRecord> out;
   for (const auto& [id, worker] : core_->workers)
     if (worker.known) out.push_back(worker.record);
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
-    return a.spec.id.view() < b.spec.id.view();
-  });
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.spec.id.view() < b.spec.id.view(); });
   return out;
 }
 

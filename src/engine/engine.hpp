@@ -1,9 +1,9 @@
 // The engine: a deterministic state machine that holds every rule of a job's life.
 //
-// Entries go in; replies, events and changes come out. It reads no clock, draws no random number, does
-// no I/O and starts no thread: time and random bits arrive with the entry, and ended jobs are asked for
-// through a port. Two engines that applied the same entries hold the same state. The rules are in
-// docs/lifecycle.md; DESIGN.md beside this file says how the state is laid out.
+// Entries go in; replies, events and changes come out. It reads no clock, draws no random number,
+// does no I/O and starts no thread: time and random bits arrive with the entry, and ended jobs are
+// asked for through a port. Two engines that applied the same entries hold the same state. The
+// rules are in docs/lifecycle.md; DESIGN.md beside this file says how the state is laid out.
 //
 // Not thread-safe: one thread owns an engine.
 #pragma once
@@ -68,10 +68,11 @@ class Engine {
   [[nodiscard]] std::optional<model::QueueView> queue(std::string_view name) const;
   [[nodiscard]] std::vector<model::QueueView> queues() const;  ///< by name
   [[nodiscard]] std::vector<model::GroupView> groups() const;  ///< by name
-  [[nodiscard]] std::optional<model::BatchRecord> batch(base::BatchId id) const;  ///< unfinished ones
+  [[nodiscard]] std::optional<model::BatchRecord> batch(
+      base::BatchId id) const;                                         ///< unfinished ones
   [[nodiscard]] std::vector<model::ScheduleRecord> schedules() const;  ///< by sequence
   [[nodiscard]] std::vector<model::WorkerRecord> workers() const;      ///< by id
-  [[nodiscard]] Why why(base::JobId id) const;  ///< why a job is not running
+  [[nodiscard]] Why why(base::JobId id) const;                         ///< why a job is not running
   [[nodiscard]] std::size_t live_jobs() const;
 
   /// Compares every index, list, heap and counter with a recount; the first contradiction found, or

@@ -1,18 +1,26 @@
 // Enqueue, one or many: all jobs of a request are made, or none.
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 #include "engine/core.hpp"
 
 namespace jobbie::engine {
 namespace {
 
-/// Whether the jobs of one request depend on each other in a circle (Kahn's algorithm).
-bool has_cycle(const std::vector<model::JobSpec>& specs) {
+/// Stands for a position whose unique key is held by a job that was there before the request.
+constexpr std::uint32_t kOutside = std::numeric_limits<std::uint32_t>::max();
+
+/// Whether the jobs of one request depend on each other in a circle (Kahn's algorithm). `taker`
+/// says which position each one came to.
+bool has_cycle(std::span<const model::JobSpec> specs, std::span<const std::uint32_t> taker) {
   std::vector<std::uint32_t> unmet(specs.size());
   std::vector<std::vector<std::uint32_t>> followers(specs.size());
   for (std::uint32_t i = 0; i < specs.size(); ++i) {
+    if (taker[i] != i) continue;
     for (const auto before : specs[i].depends_on_index) {
-      followers[before].push_back(i);
+      if (taker[before] == kOutside) continue;
+      followers[taker[before]].push_back(i);
       ++unmet[i];
     }
   }
@@ -29,16 +37,42 @@ bool has_cycle(const std::vector<model::JobSpec>& specs) {
 }  // namespace
 
 std::optional<Refusal> Core::check_dependencies(std::span<const model::JobSpec> specs) {
-  bool within = false;
-  for (const auto& spec : specs) {
+  for (const auto& spec : specs)
     for (const JobId id : spec.depends_on)
       if (locate_settled(id) == 0)
         return refuse(Refused::unknown_dependency, "depends_on", "there is no job " + id.text());
-    within = within || !spec.depends_on_index.empty();
-  }
-  if (within && has_cycle({specs.begin(), specs.end()}))
-    return refuse(Refused::dependency_cycle, "depends_on", "the jobs depend on each other in a circle");
   return std::nullopt;
+}
+
+std::optional<Refusal> Core::check_cycles(std::span<const model::JobSpec> specs,
+                                          std::span<const std::uint32_t> taker) const {
+  const auto within = [](const model::JobSpec& spec) { return !spec.depends_on_index.empty(); };
+  if (std::none_of(specs.begin(), specs.end(), within)) return std::nullopt;
+  std::vector<std::uint32_t> as_written(specs.size());
+  std::iota(as_written.begin(), as_written.end(), 0U);
+  if (!has_cycle(specs, as_written) && !has_cycle(specs, taker)) return std::nullopt;
+  return refuse(Refused::dependency_cycle, "depends_on",
+                "the jobs depend on each other in a circle");
+}
+
+std::vector<std::uint32_t> Core::find_takers(std::span<const model::JobSpec> specs,
+                                             std::span<command::Enqueued> request) {
+  std::vector<std::uint32_t> taker(specs.size());
+  std::unordered_map<std::string, std::uint32_t> first;
+  for (std::uint32_t i = 0; i < specs.size(); ++i) {
+    taker[i] = i;
+    const auto& spec = specs[i];
+    if (spec.unique.key.empty()) continue;
+    const Slot holder = lock_holder(find_queue(spec.queue.view()), spec.unique.key.view());
+    if (holder != 0) {
+      taker[i] = kOutside;
+      request[i] = {.job = jobs[holder].id, .state = jobs[holder].state, .existing = true};
+      continue;
+    }
+    auto key = std::string(spec.queue.view()) + '\n' + std::string(spec.unique.key.view());
+    taker[i] = first.try_emplace(std::move(key), i).first->second;
+  }
+  return taker;
 }
 
 std::optional<Refusal> Core::room_for_queue(const Blob& name, std::string_view field) {
@@ -56,7 +90,8 @@ std::optional<Refusal> Core::room_for(std::span<const model::JobSpec> specs) {
     if (spec.requires_.none()) continue;
     const Slot queue = find_queue(spec.queue.view());
     if (queue != 0 && queues[queue]->needs.size() >= model::limits::kRequirementSets)
-      return refuse(Refused::limit_reached, "roles", "the queue has too many different requirements");
+      return refuse(Refused::limit_reached, "roles",
+                    "the queue has too many different requirements");
   }
   return std::nullopt;
 }
@@ -64,8 +99,7 @@ std::optional<Refusal> Core::room_for(std::span<const model::JobSpec> specs) {
 command::Enqueued Core::enqueue_one(const model::JobSpec& spec) {
   if (!spec.unique.key.empty()) {
     const Slot holder = lock_holder(find_queue(spec.queue.view()), spec.unique.key.view());
-    if (holder != 0)
-      return {.job = jobs[holder].id, .state = jobs[holder].state, .existing = true};
+    if (holder != 0) return {.job = jobs[holder].id, .state = jobs[holder].state, .existing = true};
   }
   const Slot slot = create_job(spec);
   return {.job = jobs[slot].id, .state = State::waiting, .existing = false};
@@ -76,8 +110,7 @@ bool Core::settle_dependencies(Slot slot, const model::JobSpec& spec,
                                std::span<const command::Enqueued> request) {
   bool failed = false;
   std::vector<JobId> wanted = spec.depends_on;
-  for (const auto position : spec.depends_on_index)
-    wanted.push_back(request[position].job);
+  for (const auto position : spec.depends_on_index) wanted.push_back(request[position].job);
   for (const JobId id : wanted) {
     const Slot dependency = locate(id);
     const State state = dependency == 0 ? State::dead : jobs[dependency].state;
@@ -107,12 +140,6 @@ void Core::open_jobs(std::span<const model::JobSpec> specs, std::span<command::E
     }
     request[i].state = exists(slot, sequence) ? jobs[slot].state : State::cancelled;
   }
-  // A duplicate within the request shows what the first one came to.
-  for (auto& one : request) {
-    if (!one.existing) continue;
-    const Slot slot = index.find(one.job.sequence());
-    one.state = slot != 0 ? jobs[slot].state : State::cancelled;
-  }
 }
 
 Reply Core::run(const command::Enqueue& c) {
@@ -129,32 +156,31 @@ Reply Core::run(const command::Enqueue& c) {
 Reply Core::run(const command::EnqueueMany& c) {
   if (auto reply = replay_idempotent(c.idempotency)) return *std::move(reply);
   if (auto refusal = check_dependencies(c.jobs)) return *std::move(refusal);
+  command::EnqueuedMany many;
+  many.jobs.resize(c.jobs.size());
+  const auto taker = find_takers(c.jobs, many.jobs);
+  if (auto refusal = check_cycles(c.jobs, taker)) return *std::move(refusal);
   if (auto refusal = room_for(c.jobs)) return *std::move(refusal);
   if (c.batch && !c.batch->callback_queue.empty())
     if (auto refusal = room_for_queue(c.batch->callback_queue, "callback_queue"))
       return *std::move(refusal);
 
-  command::EnqueuedMany many;
-  if (c.batch) {
-    open_batch = meta.next_sequence++;
-    many.batch = base::BatchId{next_ulid(open_batch)};
-    Batch& batch = batches[open_batch];
-    batch.record.id = many.batch;
-    batch.record.callback_queue = c.batch->callback_queue;
-    batch.record.callback_payload = c.batch->callback_payload;
-    batch_changed(batch);
-  }
-  many.jobs.reserve(c.jobs.size());
-  for (const auto& spec : c.jobs) {
-    many.jobs.push_back(enqueue_one(spec));
-    if (!c.batch || many.jobs.back().existing) continue;
-    jobs[index.find(many.jobs.back().job.sequence())].detail().batch = many.batch;
-    ++batches[open_batch].record.total;
-    ++batches[open_batch].record.pending;
+  if (c.batch) many.batch = begin_batch(*c.batch);
+  for (std::uint32_t i = 0; i < c.jobs.size(); ++i) {
+    if (taker[i] == kOutside) continue;
+    if (taker[i] != i) {
+      many.jobs[i] = many.jobs[taker[i]];
+      many.jobs[i].existing = true;
+      continue;
+    }
+    const Slot slot = create_job(c.jobs[i]);
+    many.jobs[i].job = jobs[slot].id;
+    if (c.batch) join_batch(jobs[slot], many.batch);
   }
   open_jobs(c.jobs, many.jobs);
-  if (c.batch && batches[open_batch].record.pending == 0) batches_at_zero.push_back(open_batch);
-  open_batch = 0;
+  for (std::uint32_t i = 0; i < c.jobs.size(); ++i)
+    if (taker[i] != kOutside) many.jobs[i].state = many.jobs[taker[i]].state;
+  if (c.batch) end_of_batch_members();
   remember_idempotent(c.idempotency, many);
   return many;
 }

@@ -72,6 +72,7 @@ void Core::link_to_group(Slot slot) {
 void Core::unlink_from_group(Slot slot) {
   Placement& place = *jobs[slot].placement;
   Group& group = *groups[place.group_slot];
+  if (group.visit_next == slot) group.visit_next = place.group_next;
   (place.group_prev == 0 ? group.first : jobs[place.group_prev].placement->group_next) =
       place.group_next;
   (place.group_next == 0 ? group.last : jobs[place.group_next].placement->group_prev) =
@@ -110,14 +111,16 @@ Reply Core::run(const command::GroupCommand& c) {
     add_task({.kind = model::TaskKind::retry_group,
               .subject = c.group,
               .bound = meta.next_sequence - 1});
+    watched_task = tasks.back().number;
     return command::Done{};
   }
-  if (slot == 0) return command::Done{};
-  const auto& counts = groups[slot]->counts;
   command::Done done;
-  for (const State state : {State::scheduled, State::waiting, State::pending, State::retrying})
-    done.affected += counts[static_cast<std::size_t>(state)];
-  if (c.include_active) done.affected += counts[static_cast<std::size_t>(State::active)];
+  if (slot != 0) {
+    const auto& counts = groups[slot]->counts;
+    for (const State state : {State::scheduled, State::waiting, State::pending, State::retrying})
+      done.affected += counts[static_cast<std::size_t>(state)];
+    if (c.include_active) done.affected += counts[static_cast<std::size_t>(State::active)];
+  }
   add_task({.kind = model::TaskKind::cancel_group,
             .subject = c.group,
             .bound = meta.next_arrival - 1,

@@ -24,8 +24,7 @@ Reply Core::run(const command::Heartbeat& c) {
   see_worker(c.worker, nullptr);
   command::Beaten beaten;
   beaten.jobs.reserve(c.beats.size());
-  for (const command::Beat& one : c.beats)
-    beaten.jobs.push_back(beat(one));
+  for (const command::Beat& one : c.beats) beaten.jobs.push_back(beat(one));
   return beaten;
 }
 

@@ -1,7 +1,8 @@
-// A job as the engine holds it: small where most jobs are plain, with parts for what few of them need.
+// A job as the engine holds it: small where most jobs are plain, with parts for what few of them
+// need.
 //
-// Links between jobs are slots of the slab (0 is none). Three optional parts hang off a job: what makes
-// it unique, where it may run, and everything else. A plain pending job has none of them.
+// Links between jobs are slots of the slab (0 is none). Three optional parts hang off a job: what
+// makes it unique, where it may run, and everything else. A plain pending job has none of them.
 #pragma once
 
 #include <cstdint>
@@ -101,9 +102,9 @@ struct Job {
   bool heartbeaten : 1 = false;
   bool cancel_requested : 1 = false;
   bool batch_counted : 1 = false;
-  bool changed : 1 = false;  ///< differs from what was drained
-  bool stored : 1 = false;   ///< has been drained before, so its removal must be told
-  bool hashed : 1 = false;       ///< `digest` is part of the state hash's sum
+  bool changed : 1 = false;       ///< differs from what was drained
+  bool stored : 1 = false;        ///< has been drained before, so its removal must be told
+  bool hashed : 1 = false;        ///< `digest` is part of the state hash's sum
   bool to_be_hashed : 1 = false;  ///< listed to be hashed when the state hash is next asked for
 
   [[nodiscard]] std::uint64_t sequence() const { return id.sequence(); }

@@ -57,8 +57,7 @@ base::Ulid Core::next_ulid(std::uint64_t sequence) const {
 }
 
 Slot Core::locate(JobId id) {
-  if (const Slot slot = index.find(id.sequence()); slot != 0)
-    return jobs[slot].id == id ? slot : 0;
+  if (const Slot slot = index.find(id.sequence()); slot != 0) return jobs[slot].id == id ? slot : 0;
   if (id.sequence() == 0 || id.sequence() >= meta.next_sequence) return 0;
   const auto record = ended_port.find(id);
   if (!record || record->id != id || !model::has_ended(record->state) || is_gone(*record)) return 0;
@@ -186,7 +185,8 @@ void Core::touch(Slot slot) {
 
 void Core::add_error(Job& job, std::string_view error, const Blob& backtrace) {
   Details& detail = job.detail();
-  if (detail.errors.size() == model::limits::kErrorsKept) detail.errors.erase(detail.errors.begin());
+  if (detail.errors.size() == model::limits::kErrorsKept)
+    detail.errors.erase(detail.errors.begin());
   detail.errors.push_back({.ordinal = ++detail.error_count,
                            .attempt = job.attempt,
                            .at = meta.now,

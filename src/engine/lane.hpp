@@ -1,10 +1,10 @@
 // A lane: pending jobs of one queue that are claimable under the same conditions, in order.
 //
-// Jobs of one lane share their group, their requirements and their limit keys, so whether the lane is
-// open answers for all of them. The three named priorities each have a linked list, which new jobs join
-// at the end for O(1); a job that comes late (retried, promoted, of another priority) goes into a heap.
-// The head is the best of the four. Nothing is ever marked dead and skipped: leaving is O(1) from a list
-// and O(log n) from the heap.
+// Jobs of one lane share their group, their requirements and their limit keys, so whether the lane
+// is open answers for all of them. The three named priorities each have a linked list, which new
+// jobs join at the end for O(1); a job that comes late (retried, promoted, of another priority)
+// goes into a heap. The head is the best of the four. Nothing is ever marked dead and skipped:
+// leaving is O(1) from a list and O(log n) from the heap.
 #pragma once
 
 #include <array>

@@ -19,8 +19,7 @@ class Window {
   /// Forgets what is no longer in (now - period, now]; whether there was any.
   bool prune(base::Instant now, base::Duration period) {
     const auto before = total_;
-    while (!empty() && claims_[first_].first <= now - period)
-      forget_first();
+    while (!empty() && claims_[first_].first <= now - period) forget_first();
     return total_ != before;
   }
   /// Claims that are remembered; exact after a prune.
@@ -69,8 +68,8 @@ struct Limiter {
   std::uint32_t active = 0;
   Window window;
   std::vector<std::uint32_t> lanes;
-  bool full = false;     ///< its lanes are closed
-  bool changed = false;  ///< the window differs from what was drained
+  bool full = false;       ///< its lanes are closed
+  bool changed = false;    ///< the window differs from what was drained
   base::Instant wakes_at;  ///< registered wake-up; zero: none
 };
 

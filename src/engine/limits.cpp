@@ -1,8 +1,8 @@
 // Concurrency and throttles: of whole queues, and of each value of a key.
 //
-// A limiter is full or it is not; when that changes, the lanes under it leave or join the order. A full
-// throttle registers the moment at which its oldest claim leaves the window, so that room appears by
-// itself.
+// A limiter is full or it is not; when that changes, the lanes under it leave or join the order. A
+// full throttle registers the moment at which its oldest claim leaves the window, so that room
+// appears by itself.
 #include "base/json.hpp"
 #include "engine/core.hpp"
 
@@ -79,9 +79,10 @@ void Core::drop_limiter_if_idle(Slot slot) {
   if (limiter.members > 0) return;
   Queue& queue = *queues[limiter.queue];
   if (limiter.throttle && queue.settings.throttle_per) {
-    const Duration period = queue.settings.throttle_per->period;
-    if (claims_in_window(queue, &limiter) > 0)
-      return schedule_wake(limiter.window.frees_at(period), queue, slot);
+    update_limiter(slot);  // forgets old claims, after which it may no longer be full
+    if (!limiter.window.empty())
+      return schedule_wake(limiter.window.frees_at(queue.settings.throttle_per->period), queue,
+                           slot);
   }
   if (limiter.throttle) window_changed(queue, &limiter);
   if (limiter.wakes_at != Instant{}) wakes.erase({limiter.wakes_at, queue.slot, slot});
@@ -143,8 +144,7 @@ void Core::update_limiter(Slot slot) {
   if (limiter.full == full) return;
   limiter.full = full;
   // Placing a lane neither makes nor drops one, so the list stays as it is.
-  for (const Slot lane : limiter.lanes)
-    place_lane(lane);
+  for (const Slot lane : limiter.lanes) place_lane(lane);
   if (!full) mark_ready(queue);
 }
 
@@ -156,13 +156,30 @@ void Core::schedule_wake(Instant at, Queue& queue, Slot limiter) {
   wakes.insert({at, queue.slot, limiter});
 }
 
+/// After its rate was lowered a window may need more than one claim to leave.
+void Core::wake_queue(Queue& queue) {
+  const auto& throttle = queue.settings.throttle;
+  if (throttle && claims_in_window(queue, nullptr) >= throttle->rate)
+    schedule_wake(queue.window.frees_at(throttle->period), queue, 0);
+  else
+    mark_ready(queue);
+}
+
+void Core::wake_throttled_queues() {
+  for (const auto& queue : queues) {
+    if (!queue || queue->wakes_at != Instant{} || meta.now == Instant{}) continue;
+    if (queue->settings.throttle || queue->settings.throttle_per)
+      schedule_wake(meta.now, *queue, 0);
+  }
+}
+
 void Core::wake_throttles() {
   while (!wakes.empty() && std::get<0>(*wakes.begin()) <= meta.now) {
     const auto [at, queue, limiter] = *wakes.begin();
     wakes.erase(wakes.begin());
     if (limiter == 0) {
       queues[queue]->wakes_at = {};
-      mark_ready(*queues[queue]);
+      wake_queue(*queues[queue]);
     } else {
       limiters[limiter].wakes_at = {};
       update_limiter(limiter);

@@ -17,7 +17,8 @@ base::Error contradiction(std::string message) {
 
 /// Items wait here until all are in: a job needs its queue, a lane the queue's limits.
 struct Loader::Pending {
-  Pending(EndedJobs& ended, const Options& options) : core(std::make_unique<Core>(ended, options)) {}
+  Pending(EndedJobs& ended, const Options& options)
+      : core(std::make_unique<Core>(ended, options)) {}
 
   std::unique_ptr<Core> core;
   bool has_meta = false;
@@ -154,7 +155,8 @@ base::Result<void> Loader::Pending::place_windows() {
     }
     const bool full = window.total() >= throttle->rate;
     if (record.keyed) core->limiters[limiter].full = full;
-    if (full || record.keyed) core->schedule_wake(window.frees_at(throttle->period), queue, limiter);
+    if (full || record.keyed)
+      core->schedule_wake(window.frees_at(throttle->period), queue, limiter);
   }
   return {};
 }
@@ -184,7 +186,8 @@ std::string Loader::Pending::fault_in(const model::JobRecord& record) const {
   if (core->find_queue(record.spec.queue.view()) == 0) return "its queue does not exist";
   if (model::has_ended(record.state)) return "it has ended";
   if (record.lease >= core->meta.next_lease) return "its lease was never given";
-  if (record.state == State::active && record.lease_expires_at == Instant{}) return "it has no lease";
+  if (record.state == State::active && record.lease_expires_at == Instant{})
+    return "it has no lease";
   if ((record.state == State::waiting) == record.waiting_on.empty()) return "it waits for nothing";
   if (record.holds_unique && record.spec.unique.key.empty()) return "it holds no key";
   if (record.arrival >= core->meta.next_arrival) return "its arrival was never given";
@@ -210,8 +213,7 @@ base::Result<Slot> Loader::Pending::place_job(const model::JobRecord& record) {
     job.unique->expires = record.unique_until;
     core->link_lock(slot);
   }
-  for (const JobId dependency : record.waiting_on)
-    core->wait_for(slot, dependency);
+  for (const JobId dependency : record.waiting_on) core->wait_for(slot, dependency);
   if (job.state == State::active) {
     core->count_active(slot, true);
     core->worker_holds(job.worker, true);
@@ -235,9 +237,8 @@ base::Result<void> Loader::Pending::place_jobs() {
   }
   link_groups(slots);
   // In order of sequence every job joins the end of its lane.
-  std::sort(slots.begin(), slots.end(), [&](Slot a, Slot b) {
-    return core->jobs[a].sequence() < core->jobs[b].sequence();
-  });
+  std::sort(slots.begin(), slots.end(),
+            [&](Slot a, Slot b) { return core->jobs[a].sequence() < core->jobs[b].sequence(); });
   for (const Slot slot : slots)
     if (core->jobs[slot].state == State::pending) core->enter_lane(slot);
   return {};
@@ -248,8 +249,7 @@ void Loader::Pending::link_groups(std::vector<Slot> slots) {
   std::sort(slots.begin(), slots.end(), [&](Slot a, Slot b) {
     return core->jobs[a].placement->group_arrival < core->jobs[b].placement->group_arrival;
   });
-  for (const Slot slot : slots)
-    core->link_to_group(slot);
+  for (const Slot slot : slots) core->link_to_group(slot);
 }
 
 Loader::Loader(EndedJobs& ended, const Options& options)
@@ -268,6 +268,7 @@ base::Result<Engine> Loader::finish() {
   if (auto done = pending.place_tasks(); !done) return std::unexpected(std::move(done).error());
   if (auto done = pending.place_jobs(); !done) return std::unexpected(std::move(done).error());
   Core& core = *pending.core;
+  core.wake_throttled_queues();
   core.forget_changes();
   Engine engine(core.ended_port, core.options);
   engine.core_ = std::move(pending.core);

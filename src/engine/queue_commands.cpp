@@ -9,7 +9,8 @@ Reply Core::run(const command::QueueCommand& c) {
   if (removes) {
     const Slot slot = find_queue(c.queue.view());
     if (slot == 0) return refuse(Refused::not_found, "queue", "there is no such queue");
-    return c.action == QueueAction::clear ? clear_queue(*queues[slot]) : destroy_queue(*queues[slot]);
+    return c.action == QueueAction::clear ? clear_queue(*queues[slot])
+                                          : destroy_queue(*queues[slot]);
   }
   if (auto refusal = room_for_queue(c.queue, "queue")) return *std::move(refusal);
   Queue& queue = *queues[make_queue(c.queue)];
@@ -34,17 +35,15 @@ Reply Core::clear_queue(Queue& queue) {
   for (const State state : {State::scheduled, State::waiting, State::pending, State::retrying})
     done.affected += queue.counts[static_cast<std::size_t>(state)];
   queue.clear_bound = meta.next_arrival - 1;
-  add_task({.kind = model::TaskKind::clear_queue,
-            .subject = queue.name,
-            .bound = queue.clear_bound});
+  add_task(
+      {.kind = model::TaskKind::clear_queue, .subject = queue.name, .bound = queue.clear_bound});
   emit(EventType::queue_cleared, nullptr, queue.name);
   return done;
 }
 
 Reply Core::destroy_queue(Queue& queue) {
   command::Done done;
-  for (const auto count : queue.counts)
-    done.affected += count;
+  for (const auto count : queue.counts) done.affected += count;
   for (const State state : {State::completed, State::dead, State::cancelled}) {
     const auto which = ended_index(state);
     for (const auto& [minute, entry] : queue.tallies[which])
@@ -58,9 +57,8 @@ Reply Core::destroy_queue(Queue& queue) {
   forget_swept({queue.slot});
   queue.destroy_bound = meta.next_arrival - 1;
   queue_changed(queue);
-  add_task({.kind = model::TaskKind::delete_queue,
-            .subject = queue.name,
-            .bound = queue.destroy_bound});
+  add_task(
+      {.kind = model::TaskKind::delete_queue, .subject = queue.name, .bound = queue.destroy_bound});
   return done;
 }
 
@@ -121,8 +119,7 @@ void Core::clear_windows(Queue& queue, bool keyed) {
     return;
   }
   std::vector<Slot> all;
-  for (const auto& [key, slot] : queue.throttle_keys)
-    all.push_back(slot);
+  for (const auto& [key, slot] : queue.throttle_keys) all.push_back(slot);
   for (const Slot slot : all) {
     limiters[slot].window.clear();
     window_changed(queue, &limiters[slot]);
@@ -132,8 +129,7 @@ void Core::clear_windows(Queue& queue, bool keyed) {
 }
 
 void Core::update_limiters(const TextMap<Slot>& keys) {
-  for (const auto& [key, slot] : keys)
-    update_limiter(slot);
+  for (const auto& [key, slot] : keys) update_limiter(slot);
 }
 
 void Core::setting_changed(Queue& queue) {

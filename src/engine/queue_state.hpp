@@ -31,8 +31,8 @@ struct TextHash {
 template <typename T>
 using TextMap = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
-/// Open lanes of one queue and one requirement that compete by (priority, sequence): all of them, or
-/// under `fairness=group` those of one group.
+/// Open lanes of one queue and one requirement that compete by (priority, sequence): all of them,
+/// or under `fairness=group` those of one group.
 struct LanePosition {
   Slab<Lane>* lanes = nullptr;
   std::uint32_t& operator()(std::uint32_t slot) const { return (*lanes)[slot].order_position; }
@@ -91,10 +91,11 @@ struct Queue {
   std::uint32_t last = 0;
 
   std::uint32_t plain_lane = 0;  ///< of jobs without group, requirements and limit keys
-  std::unordered_map<LaneKey, std::uint32_t, LaneKeyHash> lanes;  ///< the others
+  std::unordered_map<LaneKey, std::uint32_t, LaneKeyHash> lanes;    ///< the others
   std::map<std::string, std::unique_ptr<Need>, std::less<>> needs;  ///< by target worker first
-  Need no_need;          ///< of lanes without requirements
-  bool ordered = false;  ///< lanes are kept in needs and buckets; else the plain lane is all there is
+  Need no_need;  ///< of lanes without requirements
+  bool ordered =
+      false;  ///< lanes are kept in needs and buckets; else the plain lane is all there is
 
   Window window;
   TextMap<std::uint32_t> concurrency_keys;  ///< value → limiter slot
@@ -105,7 +106,9 @@ struct Queue {
   std::array<Instant, 3> sweeps_at{};                    ///< when the oldest of them is due to go
   std::array<Instant, 3> swept_before{};  ///< during a sweep: what ended earlier goes
   std::uint64_t unique_locks = 0;
-  std::uint32_t tasks = 0;          ///< clear, destroy and relane tasks; none may be claimed meanwhile
+  std::uint32_t tasks = 0;       ///< clear, destroy and relane tasks; none may be claimed meanwhile
+  std::uint64_t visitor = 0;     ///< number of the task that `visit_next` belongs to
+  std::uint32_t visit_next = 0;  ///< the job that it comes to next
   std::uint64_t clear_bound = 0;    ///< idle jobs up to this arrival are to be deleted
   std::uint64_t destroy_bound = 0;  ///< live jobs up to this arrival are to be deleted
   std::uint64_t ready_mark = 0;     ///< the entry in which it was last reported ready
@@ -122,7 +125,8 @@ struct Group {
   std::uint32_t last = 0;
   std::array<std::uint64_t, model::kStates> counts{};
   std::vector<std::uint32_t> lanes;
-  bool changed = false;
+  std::uint64_t visitor = 0;  ///< as for queues
+  std::uint32_t visit_next = 0;
 };
 
 struct Batch {

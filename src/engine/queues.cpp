@@ -68,6 +68,7 @@ void Core::link_to_queue(Slot slot) {
 void Core::unlink_from_queue(Slot slot) {
   Job& job = jobs[slot];
   Queue& queue = queue_of(job);
+  if (queue.visit_next == slot) queue.visit_next = job.queue_next;
   (job.queue_prev == 0 ? queue.first : jobs[job.queue_prev].queue_next) = job.queue_next;
   (job.queue_next == 0 ? queue.last : jobs[job.queue_next].queue_prev) = job.queue_prev;
   job.queue_prev = job.queue_next = 0;
@@ -161,8 +162,7 @@ void Core::forget_swept(const std::set<Slot>& swept) {
     if (!model::has_ended(job.state) || !swept.contains(job.queue)) continue;
     if (job.ended_at < queue_of(job).swept_before[ended_index(job.state)]) forget_job(ref.slot);
   }
-  for (const Slot slot : swept)
-    queues[slot]->swept_before = {};
+  for (const Slot slot : swept) queues[slot]->swept_before = {};
 }
 
 }  // namespace jobbie::engine

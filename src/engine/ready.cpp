@@ -1,8 +1,9 @@
 // The claimable order of a queue: which lane a job belongs to, and how lanes stand to each other.
 //
-// A queue whose jobs have no group, requirement or limit key has one lane and no order to keep. The first
-// job that differs starts the ordering: lanes then stand in buckets (one for each requirement, and under
-// `fairness=group` one for each group too), and buckets in their need's order.
+// A queue whose jobs have no group, requirement or limit key has one lane and no order to keep. The
+// first job that differs starts the ordering: lanes then stand in buckets (one for each
+// requirement, and under `fairness=group` one for each group too), and buckets in their need's
+// order.
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -21,8 +22,7 @@ void append_sorted(std::string& key, std::vector<std::string_view> parts, char m
 
 std::vector<std::string_view> views(const std::vector<Blob>& texts) {
   std::vector<std::string_view> out;
-  for (const Blob& text : texts)
-    out.push_back(text.view());
+  for (const Blob& text : texts) out.push_back(text.view());
   return out;
 }
 
@@ -185,8 +185,7 @@ void Core::stop_ordering(Queue& queue) {
 
 void Core::set_fairness(Queue& queue, model::Fairness fairness) {
   std::vector<Slot> all;
-  for (const auto& [key, lane] : queue.lanes)
-    all.push_back(lane);
+  for (const auto& [key, lane] : queue.lanes) all.push_back(lane);
   if (queue.plain_lane != 0) all.push_back(queue.plain_lane);
   if (queue.ordered) {
     for (const Slot slot : all) {
@@ -199,8 +198,7 @@ void Core::set_fairness(Queue& queue, model::Fairness fairness) {
   }
   queue.settings.fairness = fairness;
   if (queue.ordered)
-    for (const Slot slot : all)
-      place_lane(slot);
+    for (const Slot slot : all) place_lane(slot);
 }
 
 }  // namespace jobbie::engine

@@ -6,16 +6,15 @@ namespace {
 
 constexpr std::size_t kRunsShown = 5;
 
-/// The latest instant at or before `now` at which `cron` runs, given that one is due at `due`. Looks
-/// back in growing steps, so that a long outage of a frequent schedule costs little.
+/// The latest instant at or before `now` at which `cron` runs, given that one is due at `due`.
+/// Looks back in growing steps, so that a long outage of a frequent schedule costs little.
 Instant latest_due(const model::CronExpr& cron, const model::ZoneRules& zone, Instant due,
                    Instant now) {
   for (const Duration back : {base::minutes(1), base::hours(1), base::days(1), base::days(32)}) {
     if (now - back <= due) break;
     auto run = cron.next_after(now - back, zone);
     if (!run || *run > now) continue;
-    for (auto next = run; next && *next <= now; next = cron.next_after(*next, zone))
-      run = next;
+    for (auto next = run; next && *next <= now; next = cron.next_after(*next, zone)) run = next;
     return *run;
   }
   for (auto next = cron.next_after(due, zone); next && *next <= now;
@@ -75,8 +74,7 @@ void Core::fire_schedule(Schedule& schedule, Instant due, std::size_t& budget) {
   Instant nominal = due;
   if (spec.catch_up == model::CatchUp::one) {
     nominal = latest_due(schedule.cron, spec.zone, due, meta.now);
-  } else if (spec.catch_up == model::CatchUp::skip &&
-             due < meta.now - model::limits::kCronGrace) {
+  } else if (spec.catch_up == model::CatchUp::skip && due < meta.now - model::limits::kCronGrace) {
     // One millisecond earlier, since the search is for instants strictly after.
     return plan_schedule(schedule, meta.now - model::limits::kCronGrace - base::milliseconds(1));
   }

@@ -1,8 +1,8 @@
 // The state hash: a sum of shares, so that it does not matter in which order things are kept.
 //
-// The share of a record is the hash of its encoding: a field that is written down is a field that is
-// hashed. Shares of jobs are kept from call to call and computed again only for jobs that changed, so
-// the cost of a call follows the work done since the last one.
+// The share of a record is the hash of its encoding: a field that is written down is a field that
+// is hashed. Shares of jobs are kept from call to call and computed again only for jobs that
+// changed, so the cost of a call follows the work done since the last one.
 #include "base/hash.hpp"
 #include "command/codec.hpp"
 #include "engine/core.hpp"
@@ -10,8 +10,8 @@
 namespace jobbie::engine {
 namespace {
 
-/// Past this many jobs waiting to be hashed nobody seems to ask: the shares are dropped, and the next
-/// call starts afresh.
+/// Past this many jobs waiting to be hashed nobody seems to ask: the shares are dropped, and the
+/// next call starts afresh.
 constexpr std::size_t kMostUnhashed = 1'000'000;
 
 std::uint64_t share(const command::Item& item) {
@@ -58,14 +58,11 @@ std::uint64_t Core::state_hash() {
     if (queue) dump_queue(*queue, add);
   for (const auto& group : groups)
     if (group && group->paused) add(model::GroupRecord{.name = group->name, .paused = true});
-  for (const auto& [sequence, batch] : batches)
-    add(batch.record);
-  for (const auto& [sequence, schedule] : schedules)
-    add(schedule.record);
+  for (const auto& [sequence, batch] : batches) add(batch.record);
+  for (const auto& [sequence, schedule] : schedules) add(schedule.record);
   for (const auto& [id, worker] : workers)
     if (worker.known) add(worker.record);
-  for (const auto& task : tasks)
-    add(task);
+  for (const auto& task : tasks) add(task);
   return base::mix64(sum);
 }
 

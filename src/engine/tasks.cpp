@@ -1,8 +1,10 @@
 // Tasks: long work in slices, so that clearing a million jobs never holds up the log.
 //
-// A task that covers a list visits its head until the head is newer than the task's bound; what stays in
-// the list goes to the end. So there is no cursor that another command could pull away.
+// A task that covers a list walks it in order of arrival up to the task's bound. The job it comes
+// to next is kept with the list, and moves on when that job leaves; the record holds the last
+// arrival visited, from which the place is found again after loading.
 #include <algorithm>
+#include <numeric>
 
 #include "engine/core.hpp"
 
@@ -27,16 +29,22 @@ std::uint64_t Core::run_tasks() {
   std::uint64_t revived = 0;
   std::size_t budget = options.task_slice;
   while (!tasks.empty()) {
-    // Steps may add tasks; a deque keeps the front where it is.
-    model::TaskRecord& task = tasks.front();
+    // A copy, since steps may add tasks, and the end of one may take others along.
+    model::TaskRecord task = tasks.front();
+    const bool done = step_task(task, budget, revived);
+    tasks.front().cursor = task.cursor;
     changed_tasks.insert(task.number);
-    if (!step_task(task, budget, revived)) break;
-    removals.emplace_back(command::RemovedTask{task.number});
-    changed_tasks.erase(task.number);
-    if (is_queue_task(task.kind)) finish_queue_task(task);
+    if (!done) break;
     tasks.pop_front();
+    forget_task(task);
+    if (is_queue_task(task.kind)) finish_queue_task(task);
   }
   return revived;
+}
+
+void Core::forget_task(const model::TaskRecord& task) {
+  removals.emplace_back(command::RemovedTask{task.number});
+  changed_tasks.erase(task.number);
 }
 
 bool Core::step_task(model::TaskRecord& task, std::size_t& budget, std::uint64_t& revived) {
@@ -57,18 +65,22 @@ bool Core::step_task(model::TaskRecord& task, std::size_t& budget, std::uint64_t
 
 bool Core::visit_queue(model::TaskRecord& task, std::size_t& budget) {
   Queue& queue = *queues[find_queue(task.subject.view())];
-  while (queue.first != 0 && jobs[queue.first].arrival <= task.bound) {
+  if (queue.visitor != task.number) {
+    // Begun just now, or loaded halfway: what was visited before stands at the front.
+    queue.visitor = task.number;
+    queue.visit_next = queue.first;
+    while (queue.visit_next != 0 && jobs[queue.visit_next].arrival <= task.cursor)
+      queue.visit_next = jobs[queue.visit_next].queue_next;
+  }
+  while (queue.visit_next != 0 && jobs[queue.visit_next].arrival <= task.bound) {
     if (budget == 0) return false;
     --budget;
-    const Slot slot = queue.first;
+    const Slot slot = queue.visit_next;
+    queue.visit_next = jobs[slot].queue_next;
+    task.cursor = jobs[slot].arrival;
     // Deleted because this task means it, or ended or sent to the end of the list by a deadline.
-    if (!settle(slot) || model::has_ended(jobs[slot].state) || jobs[slot].arrival > task.bound)
-      continue;
+    if (!settle(slot) || model::has_ended(jobs[slot].state)) continue;
     if (task.kind == model::TaskKind::relane_queue) relane_job(slot);
-    unlink_from_queue(slot);
-    jobs[slot].arrival = meta.next_arrival++;
-    link_to_queue(slot);
-    touch(slot);
   }
   return true;
 }
@@ -92,17 +104,17 @@ void Core::finish_queue_task(model::TaskRecord& task) {
   if (task.kind != model::TaskKind::delete_queue) return;
   if (queue.destroy_bound == task.bound) queue.destroy_bound = 0;
   emit(EventType::queue_deleted, nullptr, queue.name);
-  const auto sum = [&] {
-    std::uint64_t total = 0;
-    for (const auto count : queue.counts)
-      total += count;
-    return total;
-  }();
-  if (sum == 0 && queue.tasks == 0) {
-    release_queue_parts(queue);
-    return remove_queue(slot);
-  }
-  reset_queue(queue);
+  const auto jobs_left =
+      std::accumulate(queue.counts.begin(), queue.counts.end(), std::uint64_t{0});
+  if (jobs_left > 0) return reset_queue(queue);
+  // What else was to be done to it has nothing left to visit.
+  std::erase_if(tasks, [&](const model::TaskRecord& other) {
+    const bool meant = is_queue_task(other.kind) && other.subject == queue.name;
+    if (meant) forget_task(other);
+    return meant;
+  });
+  release_queue_parts(queue);
+  remove_queue(slot);
 }
 
 void Core::release_queue_parts(Queue& queue) {
@@ -127,24 +139,31 @@ void Core::reset_queue(Queue& queue) {
 
 bool Core::visit_group(model::TaskRecord& task, std::size_t& budget) {
   while (true) {
-    const Slot group = find_group(task.subject.view());
-    if (group == 0) return true;
-    const Slot slot = groups[group]->first;
-    if (slot == 0 || jobs[slot].placement->group_arrival > task.bound) return true;
+    // Ending its last job removes a group.
+    const Slot slot = find_group(task.subject.view());
+    if (slot == 0) return true;
+    Group& group = *groups[slot];
+    if (group.visitor != task.number) {
+      group.visitor = task.number;
+      group.visit_next = group.first;
+      while (group.visit_next != 0 &&
+             jobs[group.visit_next].placement->group_arrival <= task.cursor)
+        group.visit_next = jobs[group.visit_next].placement->group_next;
+    }
+    const Slot next = group.visit_next;
+    if (next == 0 || jobs[next].placement->group_arrival > task.bound) return true;
     if (budget == 0) return false;
     --budget;
-    if (!settle(slot) || model::has_ended(jobs[slot].state)) continue;
-    if (jobs[slot].placement->group_arrival > task.bound) continue;
-    if (jobs[slot].state != State::active) {
-      end_job(slot, State::cancelled, "cancelled");
-      continue;
-    }
-    if (task.flag) cancel_job(slot);
-    unlink_from_group(slot);
-    jobs[slot].placement->group_arrival = meta.next_arrival++;
-    link_to_group(slot);
-    touch(slot);
+    group.visit_next = jobs[next].placement->group_next;
+    task.cursor = jobs[next].placement->group_arrival;
+    cancel_visited(task, next);
   }
+}
+
+void Core::cancel_visited(const model::TaskRecord& task, Slot slot) {
+  if (!settle(slot) || model::has_ended(jobs[slot].state)) return;
+  if (jobs[slot].placement->group_arrival > task.bound) return;  // a deadline sent it to the end
+  if (jobs[slot].state != State::active || task.flag) cancel_job(slot);
 }
 
 std::vector<model::JobRecord> Core::dead_of_group(const model::TaskRecord& task,
@@ -162,31 +181,39 @@ std::vector<model::JobRecord> Core::dead_of_group(const model::TaskRecord& task,
   for (const JobRef ref : ended_jobs) {
     if (!exists(ref.slot, ref.sequence)) continue;
     const Job& job = jobs[ref.slot];
-    if (job.state != State::dead || !job.placement || job.placement->group != task.subject) continue;
+    if (job.state != State::dead || !job.placement || job.placement->group != task.subject)
+      continue;
     if (ref.sequence > task.cursor && ref.sequence <= task.bound) found.push_back(record_of(job));
   }
   const auto by_sequence = [](const model::JobRecord& a, const model::JobRecord& b) {
     return a.id.sequence() < b.id.sequence();
   };
   std::sort(found.begin(), found.end(), by_sequence);
-  const auto same = [](const model::JobRecord& a, const model::JobRecord& b) { return a.id == b.id; };
+  const auto same = [](const model::JobRecord& a, const model::JobRecord& b) {
+    return a.id == b.id;
+  };
   found.erase(std::unique(found.begin(), found.end(), same), found.end());
   if (found.size() > limit) found.resize(limit);
   return found;
 }
 
 bool Core::retry_group_page(model::TaskRecord& task, std::size_t& budget, std::uint64_t& revived) {
-  const auto page = dead_of_group(task, budget + 1);
-  for (const auto& record : page) {
-    if (budget == 0) return false;
-    --budget;
-    task.cursor = record.id.sequence();
-    const Slot slot = locate(record.id);
-    if (slot == 0 || check_revival(slot)) continue;
-    retry_job(slot);
-    ++revived;
+  while (true) {
+    const auto page = dead_of_group(task, budget + 1);
+    if (page.empty()) return true;
+    const auto ended_before = ended_jobs.size();
+    for (const auto& record : page) {
+      if (budget == 0) return false;
+      --budget;
+      task.cursor = record.id.sequence();
+      const Slot slot = locate(record.id);
+      if (slot == 0 || check_revival(slot)) continue;
+      retry_job(slot);
+      if (task.number == watched_task) ++revived;
+      // Looking at a unique key may have ended its holder, which then belongs on the page.
+      if (ended_jobs.size() != ended_before) break;
+    }
   }
-  return true;
 }
 
 }  // namespace jobbie::engine

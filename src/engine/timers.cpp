@@ -69,7 +69,8 @@ void Core::fire(Slot slot, Due what) {
       return lose_lease(slot);
     case Due::run:
       job.run_at = {};
-      if (options.plants(Plant::tick_twice)) ++queue_of(job).counts[static_cast<std::size_t>(State::pending)];
+      if (options.plants(Plant::tick_twice))
+        ++queue_of(job).counts[static_cast<std::size_t>(State::pending)];
       set_state(slot, State::pending);
       emit(EventType::promoted, job);
       break;

@@ -1,7 +1,7 @@
 // Unique keys: a lock is a mark on the job that holds it, found by the hash of queue and key.
 //
-// The table maps 48 bits of the hash to a job; jobs whose bits are equal hang on one chain. A lock cannot
-// outlive its job, since there is nothing else that it could be.
+// The table maps 48 bits of the hash to a job; jobs whose bits are equal hang on one chain. A lock
+// cannot outlive its job, since there is nothing else that it could be.
 #include "base/check.hpp"
 #include "base/hash.hpp"
 #include "engine/core.hpp"
@@ -26,7 +26,8 @@ Slot Core::lock_holder(Slot queue, std::string_view key) {
 }
 
 bool Core::lock_taken(Slot queue, std::string_view key) const {
-  for (Slot slot = locks.find(lock_hash(queue, key)); slot != 0; slot = jobs[slot].unique->next_same)
+  for (Slot slot = locks.find(lock_hash(queue, key)); slot != 0;
+       slot = jobs[slot].unique->next_same)
     if (jobs[slot].queue == queue && jobs[slot].unique->spec.key.view() == key) return true;
   return false;
 }
@@ -36,8 +37,7 @@ void Core::take_lock(Slot slot) {
   Unique& unique = *job.unique;
   JOBBIE_CHECK(!unique.held);
   unique.held = true;
-  unique.expires =
-      unique.spec.period == Duration{} ? Instant{} : meta.now + unique.spec.period;
+  unique.expires = unique.spec.period == Duration{} ? Instant{} : meta.now + unique.spec.period;
   link_lock(slot);
 }
 
@@ -64,8 +64,7 @@ void Core::unlink_lock(Slot slot) {
   const Slot head = locks.find(hash);
   if (head != slot) {
     Slot previous = head;
-    while (jobs[previous].unique->next_same != slot)
-      previous = jobs[previous].unique->next_same;
+    while (jobs[previous].unique->next_same != slot) previous = jobs[previous].unique->next_same;
     jobs[previous].unique->next_same = next;
   } else if (next == 0) {
     locks.erase(hash);

@@ -14,12 +14,12 @@ namespace {
 /// How far "behind how many" counts.
 constexpr std::size_t kMostCounted = 10'000;
 
-bool listens(const model::WorkerRecord& worker, std::string_view queue, const model::Requirements& wanted) {
+bool listens(const model::WorkerRecord& worker, std::string_view queue,
+             const model::Requirements& wanted) {
   const auto has = [](const std::vector<Blob>& had, const std::vector<Blob>& needed) {
     for (const Blob& text : needed) {
       bool found = false;
-      for (const Blob& one : had)
-        found = found || one == text;
+      for (const Blob& one : had) found = found || one == text;
       if (!found) return false;
     }
     return true;
@@ -33,10 +33,8 @@ bool listens(const model::WorkerRecord& worker, std::string_view queue, const mo
 
 std::string describe(const model::Requirements& wanted) {
   std::string out = "no worker that asked lately has all of";
-  for (const Blob& role : wanted.roles)
-    out += fmt::format(" role:{}", role.view());
-  for (const Blob& tag : wanted.tags)
-    out += fmt::format(" tag:{}", tag.view());
+  for (const Blob& role : wanted.roles) out += fmt::format(" role:{}", role.view());
+  for (const Blob& tag : wanted.tags) out += fmt::format(" tag:{}", tag.view());
   if (!wanted.target_worker.empty()) out += fmt::format(" worker:{}", wanted.target_worker.view());
   return out;
 }
@@ -44,9 +42,9 @@ std::string describe(const model::Requirements& wanted) {
 }  // namespace
 
 const char* to_string(WhyCode code) {
-  static constexpr std::array kNames = {"paused",  "throttled", "concurrency",  "waiting_for",
-                                        "backoff", "scheduled", "no_worker",    "behind",
-                                        "group_paused", "requires", "clearing"};
+  static constexpr std::array kNames = {"paused",       "throttled", "concurrency", "waiting_for",
+                                        "backoff",      "scheduled", "no_worker",   "behind",
+                                        "group_paused", "requires",  "clearing"};
   const auto i = static_cast<std::size_t>(code);
   return i < kNames.size() ? kNames[i] : "unknown";
 }
@@ -66,16 +64,16 @@ void Core::why_limits(const Job& job, std::vector<WhyReason>& reasons) const {
                        .until = queue.window.frees_at(settings.throttle->period)});
   if (!job.placement) return;
   if (const Slot key = job.placement->concurrency_key; key != 0 && limiters[key].full)
-    reasons.push_back({.code = WhyCode::concurrency,
-                       .detail = fmt::format("{} jobs with {} = {} are active", limiters[key].active,
-                                             settings.concurrency_per->per.view(),
-                                             limiters[key].key.view())});
+    reasons.push_back(
+        {.code = WhyCode::concurrency,
+         .detail = fmt::format("{} jobs with {} = {} are active", limiters[key].active,
+                               settings.concurrency_per->per.view(), limiters[key].key.view())});
   if (const Slot key = job.placement->throttle_key; key != 0 && limiters[key].full)
-    reasons.push_back({.code = WhyCode::throttled,
-                       .detail = fmt::format("the rate limit of {} = {} is used up",
-                                             settings.throttle_per->per.view(),
-                                             limiters[key].key.view()),
-                       .until = limiters[key].window.frees_at(settings.throttle_per->period)});
+    reasons.push_back(
+        {.code = WhyCode::throttled,
+         .detail = fmt::format("the rate limit of {} = {} is used up",
+                               settings.throttle_per->per.view(), limiters[key].key.view()),
+         .until = limiters[key].window.frees_at(settings.throttle_per->period)});
 }
 
 void Core::why_order(Slot slot, std::vector<WhyReason>& reasons) const {
@@ -84,8 +82,9 @@ void Core::why_order(Slot slot, std::vector<WhyReason>& reasons) const {
   const auto& wanted = job.placement ? job.placement->requirements : kNone;
   bool heard = false;
   for (const auto& [id, worker] : workers)
-    heard = heard || (worker.known && worker.record.last_seen + model::limits::kWorkerSilence > meta.now &&
-                      listens(worker.record, queue_of(job).name.view(), wanted));
+    heard = heard ||
+            (worker.known && worker.record.last_seen + model::limits::kWorkerSilence > meta.now &&
+             listens(worker.record, queue_of(job).name.view(), wanted));
   if (!heard && !wanted.none())
     reasons.push_back({.code = WhyCode::requires_, .detail = describe(wanted)});
   else if (!heard)
@@ -125,9 +124,9 @@ Why Core::why(JobId id) const {
   if (job.state != State::active && !model::has_ended(job.state)) {
     const Queue& queue = queue_of(job);
     if (queue.settings.paused)
-      reasons.push_back({.code = WhyCode::paused,
-                         .detail = queue.settings.draining ? "the queue is draining"
-                                                           : "the queue is paused"});
+      reasons.push_back(
+          {.code = WhyCode::paused,
+           .detail = queue.settings.draining ? "the queue is draining" : "the queue is paused"});
     if (queue.tasks != 0)
       reasons.push_back({.code = WhyCode::clearing, .detail = "the queue is being worked over"});
     if (job.group_slot() != 0 && groups[job.group_slot()]->paused)

@@ -28,11 +28,11 @@ const char* to_string(WhyCode code);
 
 struct WhyReason {
   WhyCode code = WhyCode::behind;
-  std::string detail;               ///< a sentence
-  base::Instant until;              ///< zero: not known
-  std::vector<base::JobId> jobs;    ///< waiting_for
-  std::uint64_t ahead = 0;          ///< behind
-  bool ahead_is_at_least = false;   ///< counting stopped at a bound
+  std::string detail;              ///< a sentence
+  base::Instant until;             ///< zero: not known
+  std::vector<base::JobId> jobs;   ///< waiting_for
+  std::uint64_t ahead = 0;         ///< behind
+  bool ahead_is_at_least = false;  ///< counting stopped at a bound
 };
 
 struct Why {

@@ -78,8 +78,8 @@ void Core::remove_worker(Worker& worker) {
   worker.record.active = active;
 }
 
-/// Looks at all workers, but only when one of them may have been silent long enough: the moment kept
-/// for that is never too late, and looking too early changes nothing.
+/// Looks at all workers, but only when one of them may have been silent long enough: the moment
+/// kept for that is never too late, and looking too early changes nothing.
 void Core::drop_silent_workers() {
   if (workers_checked_at > meta.now) return;
   workers_checked_at = base::kNever;
@@ -93,8 +93,7 @@ void Core::drop_silent_workers() {
   }
   std::sort(silent.begin(), silent.end(),
             [](const Blob& a, const Blob& b) { return a.view() < b.view(); });
-  for (const Blob& id : silent)
-    remove_worker(*find_worker(id.view()));
+  for (const Blob& id : silent) remove_worker(*find_worker(id.view()));
 }
 
 Reply Core::run(const command::RegisterWorker& c) {

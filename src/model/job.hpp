@@ -53,9 +53,9 @@ struct RetryPolicy {
 };
 
 struct UniqueSpec {
-  Blob key;                              ///< empty: not unique
+  Blob key;  ///< empty: not unique
   UniqueUntil until = UniqueUntil::end;
-  Duration period;                       ///< zero: none
+  Duration period;  ///< zero: none
   bool operator==(const UniqueSpec&) const = default;
 };
 
@@ -80,7 +80,7 @@ struct JobSpec {
   Duration max_runtime;   ///< zero: none; past it the job is dead
   Duration timeout;       ///< zero: none; past 1.25 times it the attempt fails with `timeout`
   UniqueSpec unique;
-  Blob tags;   ///< JSON object
+  Blob tags;  ///< JSON object
   Blob group;
   Requirements requires_;
   std::vector<JobId> depends_on;
@@ -118,7 +118,7 @@ struct JobRecord {
   LeaseEnd lease_end = LeaseEnd::none;
   Duration lease_duration;
   Instant lease_expires_at;  ///< while active
-  Blob worker;    ///< of the latest attempt
+  Blob worker;               ///< of the latest attempt
   Blob hostname;
   bool heartbeaten = false;  ///< the present attempt has sent a heartbeat
   bool cancel_requested = false;
@@ -127,11 +127,11 @@ struct JobRecord {
   BatchId batch;
   bool batch_counted = false;  ///< it has been counted in its batch
   ScheduleId schedule;
-  Instant nominal_at;  ///< the schedule's instant that made it
+  Instant nominal_at;             ///< the schedule's instant that made it
   std::vector<JobId> waiting_on;  ///< dependencies that have not ended
-  Blob progress;    ///< JSON
-  Blob checkpoint;  ///< JSON
-  Blob result;      ///< JSON
+  Blob progress;                  ///< JSON
+  Blob checkpoint;                ///< JSON
+  Blob result;                    ///< JSON
   Blob end_reason;  ///< of dead and cancelled jobs: `expired`, `lease_expired`, `no_retry`, …
   std::vector<JobError> errors;  ///< the latest limits::kErrorsKept
   std::uint32_t error_count = 0;

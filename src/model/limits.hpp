@@ -10,17 +10,18 @@
 
 namespace jobbie::model::limits {
 
-inline constexpr std::size_t kQueueName = 128;        ///< bytes; characters A–Z a–z 0–9 . _ - : /
-inline constexpr std::size_t kName = 256;             ///< worker, host, group, schedule, role, tag
+inline constexpr std::size_t kQueueName = 128;  ///< bytes; characters A–Z a–z 0–9 . _ - : /
+inline constexpr std::size_t kName = 256;       ///< worker, host, group, schedule, role, tag
 inline constexpr std::size_t kUniqueKey = 1024;
 inline constexpr std::size_t kIdempotencyKey = 256;
-inline constexpr std::size_t kPayload = 16u << 20;    ///< the server's own limit is lower and settable
+inline constexpr std::size_t kPayload = 16u
+                                        << 20;  ///< the server's own limit is lower and settable
 inline constexpr std::size_t kTags = 16u << 10;
 inline constexpr std::size_t kProgress = 16u << 10;
 inline constexpr std::size_t kErrorText = 64u << 10;
-inline constexpr std::size_t kErrorsKept = 25;        ///< most recent errors remembered with a job
-inline constexpr std::size_t kRequirements = 32;      ///< roles, and tags, one job may require
-inline constexpr std::size_t kCapabilities = 256;     ///< roles, and tags, one worker may state
+inline constexpr std::size_t kErrorsKept = 25;     ///< most recent errors remembered with a job
+inline constexpr std::size_t kRequirements = 32;   ///< roles, and tags, one job may require
+inline constexpr std::size_t kCapabilities = 256;  ///< roles, and tags, one worker may state
 inline constexpr std::size_t kDependencies = 1000;
 inline constexpr std::size_t kJobsPerRequest = 10'000;
 inline constexpr std::size_t kBeatsPerRequest = 10'000;
@@ -40,6 +41,7 @@ inline constexpr base::Duration kDefaultLease = base::seconds(60);
 inline constexpr base::Duration kMinLease = base::milliseconds(100);
 inline constexpr base::Duration kIdempotencyPeriod = base::hours(24);
 inline constexpr base::Duration kWorkerSilence = base::minutes(5);  ///< then it counts as gone
-inline constexpr base::Duration kCronGrace = base::minutes(1);      ///< `catch_up: skip` runs up to this late
+inline constexpr base::Duration kCronGrace =
+    base::minutes(1);  ///< `catch_up: skip` runs up to this late
 
 }  // namespace jobbie::model::limits

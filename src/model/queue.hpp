@@ -15,7 +15,8 @@ namespace jobbie::model {
 
 enum class Fairness : std::uint8_t { priority = 0, group = 1 };
 
-/// At most `max` active jobs. `per` empty: in the whole queue; `tags.NAME` or `group`: for each value.
+/// At most `max` active jobs. `per` empty: in the whole queue; `tags.NAME` or `group`: for each
+/// value.
 struct ConcurrencyLimit {
   std::uint32_t max = 0;
   Blob per;
@@ -43,7 +44,7 @@ struct Retention {
 
 struct QueueSettings {
   bool paused = false;
-  bool draining = false;  ///< implies paused
+  bool draining = false;                            ///< implies paused
   std::optional<ConcurrencyLimit> concurrency;      ///< of the whole queue
   std::optional<ConcurrencyLimit> concurrency_per;  ///< of each key
   std::optional<Throttle> throttle;
@@ -104,7 +105,7 @@ struct GroupRecord {
 struct QueueView {
   QueueRecord record;
   std::array<std::uint64_t, kStates> counts{};
-  Instant oldest_pending;           ///< created_at of the oldest pending job; zero: none
+  Instant oldest_pending;  ///< created_at of the oldest pending job; zero: none
   std::uint64_t unique_locks = 0;
   bool clearing = false;
   bool operator==(const QueueView&) const = default;

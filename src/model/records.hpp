@@ -93,7 +93,7 @@ struct TaskRecord {
   TaskKind kind = TaskKind::clear_queue;
   Blob subject;              ///< queue or group
   std::uint64_t bound = 0;   ///< arrivals (retry_group: sequences) up to here are meant
-  std::uint64_t cursor = 0;  ///< retry_group: the last sequence visited
+  std::uint64_t cursor = 0;  ///< the last arrival (retry_group: sequence) visited
   bool flag = false;         ///< cancel_group: also active jobs; release_dependents: it completed
   JobId job;                 ///< release_dependents: the job that ended
   bool operator==(const TaskRecord&) const = default;
@@ -101,7 +101,7 @@ struct TaskRecord {
 
 /// The engine's own counters.
 struct MetaRecord {
-  Instant now;                     ///< log time; never goes back
+  Instant now;                      ///< log time; never goes back
   std::uint64_t next_sequence = 1;  ///< of jobs, batches and schedules
   std::uint64_t next_lease = 1;
   std::uint64_t next_arrival = 1;

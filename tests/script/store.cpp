@@ -130,6 +130,19 @@ std::optional<model::BatchRecord> MapStore::batch(base::BatchId id) const {
   return std::get<model::BatchRecord>(found->second);
 }
 
+/// The window without the claims that time has taken out of it: a checkpoint leaves those away, and
+/// no change tells of each millisecond that passes.
+model::WindowRecord MapStore::as_of_now(model::WindowRecord window) const {
+  const auto queue = items_.find(fmt::format("queue {}", window.queue.view()));
+  if (queue == items_.end()) return window;
+  const auto& settings = std::get<model::QueueRecord>(queue->second).settings;
+  const auto& throttle = window.keyed ? settings.throttle_per : settings.throttle;
+  const auto now = std::get<model::MetaRecord>(items_.at("meta")).now;
+  std::erase_if(window.claims,
+                [&](const auto& c) { return !throttle || c.first <= now - throttle->period; });
+  return window;
+}
+
 Items MapStore::live() const {
   Items out;
   for (const auto& [key, item] : items_) {
@@ -138,6 +151,11 @@ Items MapStore::live() const {
     if (const auto* batch = std::get_if<model::BatchRecord>(&item);
         batch && batch->finished_at != base::Instant{})
       continue;
+    if (const auto* window = std::get_if<model::WindowRecord>(&item)) {
+      const command::Item current = as_of_now(*window);
+      if (!is_gone(current)) out.emplace(key, current);
+      continue;
+    }
     out.emplace(key, item);
   }
   return out;

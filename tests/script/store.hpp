@@ -34,6 +34,7 @@ class MapStore : public engine::EndedJobs {
  private:
   void put(const command::Item& item);
   void sweep(const command::SweptJobs& swept);
+  [[nodiscard]] model::WindowRecord as_of_now(model::WindowRecord window) const;
   void remove_queue(const command::RemovedQueue& removed);
 
   Items items_;

@@ -41,8 +41,9 @@ class Auditor {
                                      const engine::Outcome& outcome);
   [[nodiscard]] std::optional<JobRecord> look_up(JobId id, const engine::Engine& engine) const;
   std::string check_witness(const engine::Outcome& outcome, const engine::Engine& engine);
-  std::string check_ready(const Entry& entry, const engine::Outcome& outcome);
-  std::string check_deadline(const Entry& entry, const engine::Engine& engine) const;
+  std::string check_ready(const Entry& entry, const engine::Outcome& outcome,
+                          const engine::Engine& engine);
+  std::string check_deadline(const Entry& entry, const engine::Engine& engine);
   std::string check_order(const Entry& entry, const engine::Outcome& outcome) const;
 
   const Model& model_;
@@ -51,6 +52,7 @@ class Auditor {
   Ledger ledger_;
   std::optional<JobId> witness_id_;
   Witness witness_;
+  int idle_ticks_ = 0;
   std::set<Seq> known_claimable_;  ///< what a waiting worker has been told of
 };
 

@@ -76,8 +76,11 @@ std::string compare_touched(const Model& model, const engine::Engine& engine, co
 std::string compare_queues(const Model& model, const engine::Engine& engine) {
   const auto views = engine.queues();
   const auto& queues = model.queues();
-  if (views.size() != queues.size())
-    return fmt::format("{} queues expected, {} there", queues.size(), views.size());
+  if (views.size() != queues.size()) {
+    std::string text = fmt::format("{} queues expected, {} there:", queues.size(), views.size());
+    for (const auto& view : views) text += " " + show(view.record);
+    return text;
+  }
   std::vector<Recount> recounts(queues.size());
   std::size_t last = 0;
   for (const Jobs* jobs : {&model.live(), &model.ended()}) {

@@ -176,7 +176,8 @@ std::string compare_workers(const Model& model, const engine::Engine& engine) {
     if (it == model.workers().end()) return fmt::format("nobody knows {}", show(worker));
     const std::uint32_t active = model.active_of_worker(worker.spec.id.view());
     if (worker.active != active) return fmt::format("{} holds {} jobs", show(worker), active);
-    if (worker.spec.roles != it->second.spec.roles || worker.spec.tags != it->second.spec.tags)
+    if (worker.spec != it->second.spec || worker.last_seen != it->second.last_seen ||
+        worker.started_at != it->second.started_at)
       return fmt::format("expected {}, got {}", show(it->second), show(worker));
   }
   if (engine.workers().size() != model.workers().size()) return "number of workers differs";

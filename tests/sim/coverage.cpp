@@ -235,17 +235,26 @@ void Coverage::count(const command::Command& command, const command::Reply& repl
   ++answers[command.index()][kind_of(command, reply)];
 }
 
-void Coverage::add(const Transitions& seen) {
+void Coverage::add(const Reached& other) {
   for (std::size_t a = 0; a <= kNoState; ++a) {
-    for (std::size_t b = 0; b <= kNoState; ++b) transitions[a][b] += seen[a][b];
+    for (std::size_t b = 0; b <= kNoState; ++b)
+      reached.transitions[a][b] += other.transitions[a][b];
   }
+  for (std::size_t i = 0; i < reached.fired.size(); ++i) {
+    reached.fired[i][0] += other.fired[i][0];
+    reached.fired[i][1] += other.fired[i][1];
+    reached.visits[i] += other.visits[i];
+  }
+  reached.sliced_tasks += other.sliced_tasks;
+  reached.doomed += other.doomed;
+  reached.dropped += other.dropped;
 }
 
 void Coverage::add(const Coverage& other) {
   for (std::size_t v = 0; v < kVerbs; ++v) {
     for (std::size_t k = 0; k < kAnswers; ++k) answers[v][k] += other.answers[v][k];
   }
-  add(other.transitions);
+  add(other.reached);
   reloads += other.reloads;
   twins += other.twins;
   ready_hints += other.ready_hints;
@@ -260,13 +269,36 @@ std::string Coverage::table() const {
   }
   for (std::size_t a = 0; a <= kNoState; ++a) {
     for (std::size_t b = 0; b <= kNoState; ++b) {
-      if (transitions[a][b] > 0)
-        out += fmt::format("{:>12}  {} -> {}\n", transitions[a][b], state_name(a), state_name(b));
+      const std::uint64_t count = reached.transitions[a][b];
+      if (count > 0) out += fmt::format("{:>12}  {} -> {}\n", count, state_name(a), state_name(b));
     }
   }
-  out += fmt::format("{:>12}  reloads\n{:>12}  entries beside a twin\n{:>12}  ready hints needed\n",
-                     reloads, twins, ready_hints);
+  for (const auto& [name, count] : milestones()) out += fmt::format("{:>12}  {}\n", count, name);
   return out;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> Coverage::milestones() const {
+  static constexpr std::array kDeadlines = {"expiry", "max_runtime", "timeout",
+                                            "lease",  "run_at",      "unique period"};
+  static constexpr std::array kTasks = {"clear",        "destroy",     "relane",
+                                        "group cancel", "group retry", "telling dependents"};
+  std::vector<std::pair<std::string, std::uint64_t>> list;
+  for (std::size_t i = 0; i < kDeadlines.size(); ++i) {
+    list.emplace_back(fmt::format("deadline: {}", kDeadlines[i]), reached.fired[i][0]);
+    const bool can_be_active = i < 4 || i == 5;
+    if (can_be_active)
+      list.emplace_back(fmt::format("deadline of a job asked to stop: {}", kDeadlines[i]),
+                        reached.fired[i][1]);
+  }
+  for (std::size_t i = 0; i < kTasks.size(); ++i)
+    list.emplace_back(fmt::format("task: {}", kTasks[i]), reached.visits[i]);
+  list.emplace_back("task that outlived its slice", reached.sliced_tasks);
+  list.emplace_back("job deleted because it was touched during a clear or destroy", reached.doomed);
+  list.emplace_back("candidate of a claim dropped", reached.dropped);
+  list.emplace_back("reload", reloads);
+  list.emplace_back("entry beside a twin", twins);
+  list.emplace_back("ready hint that was needed", ready_hints);
+  return list;
 }
 
 std::vector<std::string> Coverage::missing() const {
@@ -279,12 +311,12 @@ std::vector<std::string> Coverage::missing() const {
     }
   }
   for (const auto& [a, b] : expected_transitions()) {
-    if (transitions[a][b] == 0)
+    if (reached.transitions[a][b] == 0)
       result.push_back(fmt::format("{} -> {}", state_name(a), state_name(b)));
   }
-  if (reloads == 0) result.emplace_back("a reload");
-  if (twins == 0) result.emplace_back("a twin");
-  if (ready_hints == 0) result.emplace_back("a ready hint");
+  for (const auto& [name, count] : milestones()) {
+    if (count == 0) result.push_back(name);
+  }
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command/command.hpp"
@@ -24,15 +25,17 @@ inline constexpr std::size_t kRefusals = 12;
 /// Plain counters, so that processes can share and add them.
 struct Coverage {
   std::array<std::array<std::uint64_t, kAnswers>, kVerbs> answers{};
-  Transitions transitions{};
+  Reached reached;
   std::uint64_t reloads = 0;
   std::uint64_t twins = 0;
   std::uint64_t ready_hints = 0;
 
   void count(const command::Command& command, const command::Reply& reply);
   void add(const Coverage& other);
-  void add(const Transitions& seen);
+  void add(const Reached& other);
 
+  /// Deadlines, tasks, reloads and the like, by name.
+  [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> milestones() const;
   /// All counters, one a line.
   [[nodiscard]] std::string table() const;
   /// What should have been seen and was not.

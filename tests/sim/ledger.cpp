@@ -89,8 +89,15 @@ struct Ledger::Reader {
     }
     return {};
   }
+  /// What can be retried has ended, by a deadline a moment ago perhaps.
   std::string operator()(const command::Retry& c) const {
-    if (!refused()) ledger.lives_[c.job].reset = true;
+    if (refused()) return {};
+    ledger.lives_[c.job].reset = true;
+    ledger.settle(c.job);
+    return {};
+  }
+  std::string operator()(const command::Requeue& c) const {
+    if (!refused()) ledger.settle(c.job);
     return {};
   }
   std::string operator()(const command::Move& c) const {
@@ -149,6 +156,11 @@ std::string Ledger::read(const command::Entry& entry, const engine::Outcome& out
   promised_.clear();
   asked_to_delete_.clear();
   for (auto& [name, claims] : claims_) claims.limits_changed = claims.claimed = false;
+  // A group's retry goes on in slices after other commands: its jobs begin again unasked.
+  for (const auto& event : outcome.events) {
+    if (event.type == command::EventType::retried && event.attempt == 0)
+      lives_[event.job].reset = true;
+  }
   for (std::size_t i = 0; i < entry.commands.size(); ++i) {
     const Reader reader{*this, outcome.replies[i], engine};
     if (auto text = std::visit(reader, entry.commands[i]); !text.empty()) return text;
@@ -207,6 +219,7 @@ std::string Ledger::read_claim(const command::ClaimedJob& job, const engine::Eng
     const auto limit = [&](base::Duration after, base::Duration length) {
       if (length.ms != 0) life.leased_until = std::min(life.leased_until, now_ + after);
     };
+    if (now->expire_at.ms != 0) life.leased_until = std::min(life.leased_until, now->expire_at);
     limit(now->spec.max_runtime, now->spec.max_runtime);
     limit({now->spec.timeout.ms * 5 / 4}, now->spec.timeout);
   } else {

@@ -16,7 +16,11 @@ using command::EventType;
 
 std::string Ledger::read_event(const command::Event& event, const engine::Engine& engine) {
   if (event.job.is_nil()) return {};
-  if (event.type == EventType::enqueued) return read_new_job(event.job, lives_[event.job], engine);
+  if (event.type == EventType::enqueued) {
+    Life& life = lives_[event.job];
+    life.queue = event.queue.view();
+    return read_new_job(event.job, life, engine);
+  }
   const auto it = lives_.find(event.job);
   if (it == lives_.end())
     return fmt::format("event {} of {}, that nobody sent (I2)", command::to_string(event.type),
@@ -62,7 +66,6 @@ std::string Ledger::read_new_job(JobId id, Life& life, const engine::Engine& eng
     unseen_jobs_ = unseen_jobs_ || !promised_.contains(id);
     return {};
   }
-  life.queue = job->spec.queue.view();
   life.group = job->spec.group.view();
   if (!job->schedule.is_nil()) {
     if (job->nominal_at.ms != 0 && !runs_.emplace(job->schedule, job->nominal_at).second)
@@ -135,6 +138,7 @@ std::string Ledger::check_leases(const engine::Engine& engine) {
       continue;
     }
     life.leased_until = job->lease_expires_at;
+    if (job->expire_at.ms != 0) life.leased_until = std::min(life.leased_until, job->expire_at);
     if (job->spec.max_runtime.ms != 0)
       life.leased_until = std::min(life.leased_until, job->started_at + job->spec.max_runtime);
     if (job->spec.timeout.ms != 0)

@@ -28,8 +28,9 @@ Reply Model::run(const Command& command) {
   } else {
     reply = std::visit([this](const auto& c) { return on(c); }, command);
   }
-  run_tasks();                                                   // 1.5: after refused commands too
-  finish_batches();                                              // 7: at the end of the command
+  finish_batches();  // 7: at the end of the command's own work,
+  run_tasks();       // 1.5: after refused commands too
+  finish_batches();  // and once more after the slice
   if (group_retry_ != 0) reply = command::Done{group_retried_};  // 9.5
   return reply;
 }

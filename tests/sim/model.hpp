@@ -90,6 +90,17 @@ struct RememberedReply {
 inline constexpr std::size_t kNoState = model::kStates;
 using Transitions = std::array<std::array<std::uint64_t, model::kStates + 1>, model::kStates + 1>;
 
+/// What a model went through, for coverage.
+struct Reached {
+  Transitions transitions{};
+  std::array<std::array<std::uint64_t, 2>, 6>
+      fired{};                            ///< by deadline; second: asked to stop before
+  std::array<std::uint64_t, 6> visits{};  ///< by kind of task
+  std::uint64_t sliced_tasks = 0;         ///< outlived a slice
+  std::uint64_t doomed = 0;   ///< deleted because touched while a clear or destroy was running
+  std::uint64_t dropped = 0;  ///< candidates of claims whose time was over
+};
+
 class Model {
  public:
   explicit Model(const engine::Options& options) : options_(options) {}
@@ -118,13 +129,14 @@ class Model {
     return remembered_;
   }
   [[nodiscard]] const std::deque<model::TaskRecord>& tasks() const { return tasks_; }
-  [[nodiscard]] const Transitions& transitions() const { return transitions_; }
+  [[nodiscard]] const Reached& reached() const { return reached_; }
   /// Jobs that the latest entry may have changed, made or removed; with repeats.
   [[nodiscard]] const std::vector<JobId>& touched() const { return touched_; }
 
   [[nodiscard]] const JobRecord* find(JobId id) const;  ///< live or ended
-  /// Whether a worker that has everything a job may require could claim this job now.
-  [[nodiscard]] bool claimable(const JobRecord& job) const;
+  /// When a worker that has everything a job may require can claim this job if nothing but time
+  /// goes on: now, when a throttle opens, or never.
+  [[nodiscard]] Instant claimable_at(const JobRecord& job) const;
   [[nodiscard]] bool has_queue_task(std::string_view queue) const;
   /// When the sweep may take this ended job.
   [[nodiscard]] Instant kept_until(const JobRecord& job) const;
@@ -152,7 +164,7 @@ class Model {
   // model.cpp: numbers and the small things.
   base::Ulid next_ulid();
   void note(const JobRecord& job) { touched_.push_back(job.id); }
-  void count_transition(std::size_t from, std::size_t to) { ++transitions_[from][to]; }
+  void count_transition(std::size_t from, std::size_t to) { ++reached_.transitions[from][to]; }
   void set_state(JobRecord& job, State to);
   void arrive(JobRecord& job);
   QueueState& make_queue(std::string_view name);
@@ -168,7 +180,7 @@ class Model {
   void remember(const command::Idempotency& idempotency, const Reply& reply);
   std::optional<Refusal> enqueue_all(Request& request);
   std::optional<Refusal> check_dependencies(const std::vector<const JobSpec*>& jobs);
-  bool has_cycle(const Request& request) const;
+  static bool has_cycle(const Request& request, bool resolved);
   JobRecord& create(const JobSpec& spec);
   State place(JobRecord& job, const Request& request);
   JobRecord* enqueue_plain(const JobSpec& spec);
@@ -193,12 +205,13 @@ class Model {
   Reply on(const command::Claim& c);
   Capabilities capabilities_of(const command::Claim& c) const;
   static bool suits(const JobRecord& job, const Capabilities& worker);
-  bool queue_open(const QueueState& queue) const;
-  bool key_has_room(const QueueState& queue, const JobRecord& job) const;
+  bool queue_runs(const QueueState& queue) const;
+  bool key_runs(const QueueState& queue, const JobRecord& job) const;
+  bool key_in_time(const QueueState& queue, const JobRecord& job) const;
   JobRecord* candidate_in(const QueueState& queue, const Capabilities& worker);
   JobRecord* candidate(const command::Claim& c, const Capabilities& worker);
   command::ClaimedJob start(JobRecord& job, const command::Claim& c);
-  void see_worker(const Blob& id, const Blob& hostname);
+  void see_worker(const command::Claim& c);
 
   // model_settle.cpp
   Reply on(const command::Ack& c);
@@ -286,7 +299,7 @@ class Model {
   std::uint64_t group_retried_ = 0;  ///< what its first slice did
 
   std::vector<JobId> touched_;
-  Transitions transitions_{};
+  Reached reached_;
 };
 
 /// Text fields compared as text.

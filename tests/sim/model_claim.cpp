@@ -1,5 +1,6 @@
 // The model's claim: who may have what, in which order, within which limits (rule 4).
 #include <algorithm>
+#include <iterator>
 
 #include "base/glob.hpp"
 #include "base/json.hpp"
@@ -24,6 +25,16 @@ std::uint64_t counted(const ClaimTimes& claims, Instant now, Duration period) {
       std::ranges::count_if(claims, [&](Instant at) { return at > now - period; }));
 }
 
+/// When a throttle lets the next claim through, if none comes in between.
+Instant opens_at(const ClaimTimes& claims, Instant now, const model::Throttle& throttle) {
+  ClaimTimes counting;
+  std::ranges::copy_if(claims, std::back_inserter(counting),
+                       [&](Instant at) { return at > now - throttle.period; });
+  if (counting.size() < throttle.rate) return now;
+  std::ranges::sort(counting);
+  return counting[counting.size() - throttle.rate] + throttle.period;
+}
+
 void add_claim(ClaimTimes& claims, Instant now, Duration period) {
   std::erase_if(claims, [&](Instant at) { return at <= now - period; });
   claims.push_back(now);
@@ -40,7 +51,7 @@ std::optional<std::string> limit_key(const JobRecord& job, const Blob& per) {
 }
 
 Reply Model::on(const command::Claim& c) {
-  if (!c.worker.empty()) see_worker(c.worker, c.hostname);
+  if (!c.worker.empty()) see_worker(c);
   const Capabilities worker = capabilities_of(c);
   command::Claimed reply;
   std::size_t dropped = 0;
@@ -50,7 +61,8 @@ Reply Model::on(const command::Claim& c) {
     const JobId id = job->id;
     job = touch(id);  // 4.4
     if (job == nullptr || job->state != State::pending) {
-      if (dropped++ == options_.timers_per_tick) break;
+      ++reached_.dropped;
+      if (++dropped == options_.timers_per_tick) break;
       continue;
     }
     reply.jobs.push_back(start(*job, c));
@@ -75,13 +87,10 @@ bool Model::suits(const JobRecord& job, const Capabilities& worker) {
   return contains_all(worker.roles, wanted.roles) && contains_all(worker.tags, wanted.tags);
 }
 
-/// 4.1, what concerns the whole queue.
-bool Model::queue_open(const QueueState& queue) const {
+/// 4.1, what concerns the whole queue, but for its throttle.
+bool Model::queue_runs(const QueueState& queue) const {
   const auto& settings = queue.record.settings;
   if (settings.paused || has_queue_task(queue.record.name.view())) return false;
-  if (settings.throttle &&
-      counted(queue.claims, now_, settings.throttle->period) >= settings.throttle->rate)
-    return false;
   if (!settings.concurrency) return true;
   const auto active = std::ranges::count_if(live_, [&](const auto& entry) {
     return entry.second.state == State::active && entry.second.spec.queue == queue.record.name;
@@ -89,39 +98,43 @@ bool Model::queue_open(const QueueState& queue) const {
   return static_cast<std::uint64_t>(active) < settings.concurrency->max;
 }
 
-/// 4.1, what concerns the job's group and the keys of its limits.
-bool Model::key_has_room(const QueueState& queue, const JobRecord& job) const {
-  if (paused_groups_.contains(std::string(job.spec.group.view()))) return false;
-  const auto& settings = queue.record.settings;
-  if (settings.throttle_per) {
-    const auto key = limit_key(job, settings.throttle_per->per);
-    const auto it = key ? queue.keyed_claims.find(*key) : queue.keyed_claims.end();
-    if (it != queue.keyed_claims.end() &&
-        counted(it->second, now_, settings.throttle_per->period) >= settings.throttle_per->rate)
-      return false;
-  }
-  if (!settings.concurrency_per) return true;
-  const Blob& per = settings.concurrency_per->per;
-  const auto key = limit_key(job, per);
+/// 4.1, what concerns the job's group and the key of its concurrency.
+bool Model::key_runs(const QueueState& queue, const JobRecord& job) const {
+  if (!job.spec.group.empty() && paused_groups_.contains(std::string(job.spec.group.view())))
+    return false;
+  const auto& limit = queue.record.settings.concurrency_per;
+  if (!limit) return true;
+  const auto key = limit_key(job, limit->per);
   if (!key) return true;
   const auto active = std::ranges::count_if(live_, [&](const auto& entry) {
     const JobRecord& other = entry.second;
     return other.state == State::active && other.spec.queue == job.spec.queue &&
-           limit_key(other, per) == key;
+           limit_key(other, limit->per) == key;
   });
-  return static_cast<std::uint64_t>(active) < settings.concurrency_per->max;
+  return static_cast<std::uint64_t>(active) < limit->max;
+}
+
+/// The throttle of the job's key has room.
+bool Model::key_in_time(const QueueState& queue, const JobRecord& job) const {
+  const auto& limit = queue.record.settings.throttle_per;
+  if (!limit) return true;
+  const auto key = limit_key(job, limit->per);
+  const auto it = key ? queue.keyed_claims.find(*key) : queue.keyed_claims.end();
+  return it == queue.keyed_claims.end() || counted(it->second, now_, limit->period) < limit->rate;
 }
 
 /// 4.2
 JobRecord* Model::candidate_in(const QueueState& queue, const Capabilities& worker) {
-  if (!queue_open(queue)) return nullptr;
+  const auto& throttle = queue.record.settings.throttle;
+  if (throttle && counted(queue.claims, now_, throttle->period) >= throttle->rate) return nullptr;
+  if (!queue_runs(queue)) return nullptr;
   const bool by_group = queue.record.settings.fairness == model::Fairness::group;
   std::map<std::string_view, JobRecord*> heads;  // by group; a single one for fairness=priority
   for (auto& [seq, job] : live_) {
     if (job.state != State::pending || job.spec.queue != queue.record.name) continue;
     JobRecord*& head = heads[by_group ? job.spec.group.view() : std::string_view{}];
     if (head != nullptr && before(*head, job)) continue;
-    if (suits(job, worker) && key_has_room(queue, job)) head = &job;
+    if (suits(job, worker) && key_runs(queue, job) && key_in_time(queue, job)) head = &job;
   }
   std::erase_if(heads, [](const auto& entry) { return entry.second == nullptr; });
   const auto& last = queue.record.last_served_group;
@@ -188,20 +201,31 @@ command::ClaimedJob Model::start(JobRecord& job, const command::Claim& c) {
           .batch = job.batch};
 }
 
-bool Model::claimable(const JobRecord& job) const {
-  if (job.state != State::pending) return false;
-  if (job.expire_at.ms != 0 && job.expire_at <= now_) return false;
+Instant Model::claimable_at(const JobRecord& job) const {
+  if (job.state != State::pending) return base::kNever;
   const QueueState& queue = queues_.at(std::string(job.spec.queue.view()));
-  return queue_open(queue) && key_has_room(queue, job);
+  if (!queue_runs(queue) || !key_runs(queue, job)) return base::kNever;
+  const auto& settings = queue.record.settings;
+  Instant at = now_;
+  if (settings.throttle) at = std::max(at, opens_at(queue.claims, now_, *settings.throttle));
+  if (settings.throttle_per) {
+    const auto key = limit_key(job, settings.throttle_per->per);
+    const auto it = key ? queue.keyed_claims.find(*key) : queue.keyed_claims.end();
+    if (it != queue.keyed_claims.end())
+      at = std::max(at, opens_at(it->second, now_, *settings.throttle_per));
+  }
+  return job.expire_at.ms != 0 && job.expire_at <= at ? base::kNever : at;
 }
 
-void Model::see_worker(const Blob& id, const Blob& hostname) {
-  auto& worker = workers_[std::string(id.view())];
+/// 9.6
+void Model::see_worker(const command::Claim& c) {
+  auto& worker = workers_[std::string(c.worker.view())];
   if (worker.spec.id.empty()) {
-    worker.spec.id = id;
+    worker.spec.id = c.worker;
     worker.started_at = now_;
   }
-  if (!hostname.empty()) worker.spec.hostname = hostname;
+  if (!c.hostname.empty()) worker.spec.hostname = c.hostname;
+  worker.spec.queues = c.queues;
   worker.last_seen = now_;
 }
 

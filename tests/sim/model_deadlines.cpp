@@ -33,6 +33,7 @@ std::optional<DueAt> DeadlineList::earliest() const {
 JobRecord* Model::touch(JobId id) {
   JobRecord* job = find_live(id);
   if (job != nullptr && is_doomed(*job)) {
+    ++reached_.doomed;
     remove(*job);
     return nullptr;
   }
@@ -55,6 +56,7 @@ bool Model::is_doomed(const JobRecord& job) const {
 }
 
 void Model::fire(JobRecord& job, Deadline kind) {
+  ++reached_.fired[static_cast<std::size_t>(kind)][job.cancel_requested ? 1 : 0];
   switch (kind) {
     case Deadline::expiry:
       return expire(job);
@@ -119,6 +121,7 @@ Reply Model::on(const command::Tick&) {
     }
     if (first == nullptr) break;
     if (is_doomed(*first)) {
+      ++reached_.doomed;
       remove(*first);
     } else {
       fire(*first, first_due.kind);

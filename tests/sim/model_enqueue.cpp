@@ -98,7 +98,9 @@ std::optional<Refusal> Model::enqueue_all(Request& request) {
         request.taker[i] = j;
     }
   }
-  if (has_cycle(request)) return Refusal{Refused::dependency_cycle, "depends_on", ""};
+  // As written, and as it came out: a position may have come to the very job that waits for it.
+  if (has_cycle(request, false) || has_cycle(request, true))
+    return Refusal{Refused::dependency_cycle, "depends_on", ""};
 
   if (request.batch_spec != nullptr) {
     request.batch = {next_ulid()};  // 1.2: before its members
@@ -140,18 +142,16 @@ std::optional<Refusal> Model::check_dependencies(const std::vector<const JobSpec
 }
 
 /// 2.3: a loop among the positions as written, or among the jobs that they come to.
-bool Model::has_cycle(const Request& request) const {
-  const std::size_t count = request.specs.size();
-  std::vector<std::vector<std::size_t>> written(count);
-  std::vector<std::vector<std::size_t>> resolved(count);
-  for (std::size_t i = 0; i < count; ++i) {
+bool Model::has_cycle(const Request& request, bool resolved) {
+  std::vector<std::vector<std::size_t>> edges(request.specs.size());
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (resolved && !request.is_new(i)) continue;
     for (const std::uint32_t index : request.specs[i]->depends_on_index) {
-      written[i].push_back(index);
-      if (request.is_new(i) && request.taker[index] != kOutside)
-        resolved[i].push_back(request.taker[index]);
+      const std::size_t to = resolved ? request.taker[index] : index;
+      if (to != kOutside) edges[i].push_back(to);
     }
   }
-  return has_loop(written) || has_loop(resolved);
+  return has_loop(edges);
 }
 
 /// A new job, not placed yet.

@@ -25,7 +25,10 @@ void Model::run_tasks() {
       finish_task(done);
       continue;
     }
-    if (units == 0) break;
+    if (units == 0) {
+      ++reached_.sliced_tasks;
+      break;
+    }
     --units;
     visit(tasks_.front(), *job);
   }
@@ -34,7 +37,7 @@ void Model::run_tasks() {
 JobRecord* Model::head_of_queue(const TaskRecord& task) {
   JobRecord* head = nullptr;
   for (auto& [seq, job] : live_) {
-    if (job.spec.queue != task.subject) continue;
+    if (job.spec.queue != task.subject || job.arrival <= task.cursor) continue;
     if (head == nullptr || job.arrival < head->arrival) head = &job;
   }
   return head != nullptr && head->arrival <= task.bound ? head : nullptr;
@@ -43,7 +46,7 @@ JobRecord* Model::head_of_queue(const TaskRecord& task) {
 JobRecord* Model::head_of_group(const TaskRecord& task) {
   JobRecord* head = nullptr;
   for (auto& [seq, job] : live_) {
-    if (job.spec.group != task.subject) continue;
+    if (job.spec.group != task.subject || job.group_arrival <= task.cursor) continue;
     if (head == nullptr || job.group_arrival < head->group_arrival) head = &job;
   }
   return head != nullptr && head->group_arrival <= task.bound ? head : nullptr;
@@ -78,6 +81,9 @@ JobRecord* Model::next_visit(const TaskRecord& task) {
 
 void Model::visit(TaskRecord& task, JobRecord& visited) {
   note(visited);
+  ++reached_.visits[static_cast<std::size_t>(task.kind)];
+  if (task.kind <= TaskKind::relane_queue) task.cursor = visited.arrival;
+  if (task.kind == TaskKind::cancel_group) task.cursor = visited.group_arrival;
   JobRecord* touched = touch(visited.id);
   if (touched == nullptr) return;
   JobRecord& job = *touched;
@@ -89,12 +95,10 @@ void Model::visit(TaskRecord& task, JobRecord& visited) {
   switch (task.kind) {
     case TaskKind::clear_queue:
       if (job.state != State::active) return remove(job);
-      job.arrival = next_arrival_++;
       return;
     case TaskKind::delete_queue:
       return remove(job);
     case TaskKind::relane_queue:
-      job.arrival = next_arrival_++;
       return;
     case TaskKind::cancel_group:
       if (job.state != State::active) {
@@ -102,7 +106,6 @@ void Model::visit(TaskRecord& task, JobRecord& visited) {
         return;
       }
       if (task.flag) job.cancel_requested = true;
-      job.group_arrival = next_arrival_++;
       return;
     case TaskKind::retry_group:
       task.cursor = job.id.sequence();
@@ -136,12 +139,19 @@ void Model::finish_task(const TaskRecord& task) {
   if (it == queues_.end()) return;
   if (count_in_queue(task.subject.view(), false) == 0) {
     queues_.erase(it);
+    // Nothing is left to do for the other tasks of that queue.
+    std::erase_if(tasks_, [&](const TaskRecord& other) {
+      return other.kind <= TaskKind::relane_queue && other.subject == task.subject;
+    });
     return;
   }
   QueueState fresh;  // 9.2: newer jobs are in it
   fresh.record.name = it->second.record.name;
   fresh.record.created_at = it->second.record.created_at;
+  const bool keyed = it->second.record.settings.concurrency_per.has_value() ||
+                     it->second.record.settings.throttle_per.has_value();
   it->second = fresh;
+  if (keyed) add_task(TaskKind::relane_queue, task.subject.view());  // 4.6: `per` has changed
 }
 
 }  // namespace jobbie::sim

@@ -234,7 +234,7 @@ TEST(WorkloadOverModel, ReachesEverything) {
       workload.learn(entry, replies);
       entry = workload.next(model.next_deadline());
     }
-    coverage.add(model.transitions());
+    coverage.add(model.reached());
   }
   coverage.reloads = coverage.twins = coverage.ready_hints = 1;
   for (const auto& what : coverage.missing()) ADD_FAILURE() << "never seen: " << what;

@@ -45,7 +45,7 @@ class Simulation {
     run_workload();
     if (result_.violation.empty()) recover();
     if (result_.violation.empty()) finish();
-    coverage_.add(model_.transitions());
+    coverage_.add(model_.reached());
     return result_;
   }
 
@@ -107,6 +107,7 @@ bool Simulation::step(const Entry& entry) {
   for (std::size_t i = 0; i < expected.size(); ++i) coverage_.count(entry.commands[i], expected[i]);
   workload_.learn(entry, expected);
   if (!hold(auditor_.after(entry, expected, outcome, *engine_))) return false;
+  if (options_.paranoid && !hold(auditor_.full(*engine_, false))) return false;
   return follow_with_twin(entry, outcome);
 }
 
@@ -213,16 +214,23 @@ void Simulation::recover() {
   if (!step(workload_.recover())) return;
   for (int round = 0; round < kRecoveryRounds; ++round) {
     if (model_.live().empty() && model_.tasks().empty()) return;
-    const Instant asked = engine_->next_deadline();
-    const bool idle = asked == base::kNever || round % 2 == 0;
-    if (!step(workload_.honest_round(idle ? model_.now() + base::milliseconds(1) : asked))) return;
+    const Instant due = model_.next_deadline();
+    const bool wait = round % 2 == 1 && due != base::kNever;
+    if (!step(workload_.honest_round(wait ? due : model_.now() + base::milliseconds(1)))) return;
     if (rng_.percent(personality_.drain)) drain();
   }
-  hold(fmt::format("{} jobs have not ended after {} rounds of honest work (I10)",
-                   model_.live().size(), kRecoveryRounds));
+  hold(fmt::format(
+      "{} jobs have not ended after {} rounds of honest work, now {}, tick asked for {}: "
+      "{} (I10)",
+      model_.live().size(), kRecoveryRounds, model_.now().ms, engine_->next_deadline().ms,
+      model_.live().empty() ? "" : show(model_.live().begin()->second)));
 }
 
 void Simulation::finish() {
+  // Whatever the engine still asks ticks for must come to an end too.
+  for (int i = 0; i < kRecoveryRounds && engine_->next_deadline() <= model_.now(); ++i) {
+    if (!step({.now = model_.now(), .random = rng_.next(), .commands = {command::Tick{}}})) return;
+  }
   drain();
   if (!hold(auditor_.full(*engine_, true))) return;
   reload();

@@ -66,7 +66,12 @@ struct Store::Apply {
 
   void operator()(const command::Item& item) const { std::visit(*this, item); }
   void operator()(const command::RemovedJob& r) const { store.jobs_.erase(r.job); }
-  void operator()(const command::RemovedQueue& r) const { store.queues_.erase(key(r.queue)); }
+  void operator()(const command::RemovedQueue& r) const {
+    const std::string name = key(r.queue);
+    store.queues_.erase(name);
+    std::erase_if(store.tallies_, [&](const auto& e) { return std::get<0>(e.first) == name; });
+    std::erase_if(store.windows_, [&](const auto& e) { return std::get<0>(e.first) == name; });
+  }
   void operator()(const command::SweptJobs& r) const { store.sweep(r); }
   void operator()(const command::RemovedSchedule& r) const { store.schedules_.erase(r.schedule); }
   void operator()(const command::RemovedWorker& r) const { store.workers_.erase(key(r.worker)); }
@@ -125,6 +130,21 @@ const model::BatchRecord* Store::batch(base::BatchId id) const {
   return it != batches_.end() ? &it->second : nullptr;
 }
 
+/// What is stored of a window may be older than what is dumped: claims that no longer count mean
+/// nothing.
+std::map<Store::WindowKey, model::WindowRecord> Store::counting_windows(base::Instant now) const {
+  std::map<WindowKey, model::WindowRecord> counting;
+  for (auto [key, window] : windows_) {
+    const auto& settings = queues_.at(std::get<0>(key)).settings;
+    const auto& throttle = window.keyed ? settings.throttle_per : settings.throttle;
+    if (!throttle) continue;
+    std::erase_if(window.claims,
+                  [&](const auto& claims) { return claims.first <= now - throttle->period; });
+    if (!window.claims.empty()) counting.emplace(key, std::move(window));
+  }
+  return counting;
+}
+
 std::string Store::difference(const engine::Engine& engine) const {
   Store dumped;
   engine.dump([&](const command::Item& item) { dumped.put(item); });
@@ -134,16 +154,17 @@ std::string Store::difference(const engine::Engine& engine) const {
   if (meta_ != dumped.meta_)
     return fmt::format("meta: stored {} but dumped {}", show(meta_.value_or(model::MetaRecord{})),
                        show(dumped.meta_.value_or(model::MetaRecord{})));
-  for (auto text : {first_difference("queue", queues_, dumped.queues_, all),
-                    first_difference("tally", tallies_, dumped.tallies_, all),
-                    first_difference("window", windows_, dumped.windows_, all),
-                    first_difference("group", groups_, dumped.groups_, all),
-                    first_difference("job", jobs_, dumped.jobs_, live),
-                    first_difference("batch", batches_, dumped.batches_, unfinished),
-                    first_difference("schedule", schedules_, dumped.schedules_, all),
-                    first_difference("worker", workers_, dumped.workers_, all),
-                    first_difference("idempotency", idempotency_, dumped.idempotency_, all),
-                    first_difference("task", tasks_, dumped.tasks_, all)}) {
+  for (auto text :
+       {first_difference("queue", queues_, dumped.queues_, all),
+        first_difference("tally", tallies_, dumped.tallies_, all),
+        first_difference("window", counting_windows(engine.now()), dumped.windows_, all),
+        first_difference("group", groups_, dumped.groups_, all),
+        first_difference("job", jobs_, dumped.jobs_, live),
+        first_difference("batch", batches_, dumped.batches_, unfinished),
+        first_difference("schedule", schedules_, dumped.schedules_, all),
+        first_difference("worker", workers_, dumped.workers_, all),
+        first_difference("idempotency", idempotency_, dumped.idempotency_, all),
+        first_difference("task", tasks_, dumped.tasks_, all)}) {
     if (!text.empty()) return text;
   }
   return {};

@@ -41,6 +41,7 @@ class Store final : public engine::EndedJobs {
 
   struct Apply;
   void sweep(const command::SweptJobs& swept);
+  [[nodiscard]] std::map<WindowKey, model::WindowRecord> counting_windows(base::Instant now) const;
 
   std::optional<model::MetaRecord> meta_;
   std::map<std::string, model::QueueRecord> queues_;
