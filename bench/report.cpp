@@ -53,7 +53,10 @@ std::string checkpoint_json(const CheckpointFigure& c) {
 template <typename List, typename Show>
 std::string json_list(const List& list, Show show) {
   std::string out = "[";
-  for (const auto& item : list) out += (out.size() > 1 ? "," : "") + show(item);
+  for (const auto& item : list) {
+    if (out.size() > 1) out += ',';
+    out += show(item);
+  }
   return out + "]";
 }
 

@@ -46,6 +46,8 @@ function(jobbie_library folder)
     add_executable(${folder}_test ${tests})
     target_include_directories(${folder}_test PRIVATE "${CMAKE_SOURCE_DIR}")
     target_compile_definitions(${folder}_test PRIVATE "JOBBIE_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"")
+    # Tests name their helpers freely: each file stays a translation unit of its own.
+    set_target_properties(${folder}_test PROPERTIES UNITY_BUILD OFF)
     # `if (a) EXPECT_EQ(b, c);` is clear to a reader, though the macro hides an else.
     target_compile_options(${folder}_test PRIVATE -Wno-dangling-else)
     target_link_libraries(${folder}_test PRIVATE ${name} GTest::gtest_main)
