@@ -18,8 +18,8 @@ namespace jobbie::sim {
 class Auditor {
  public:
   /// All three must outlive the auditor.
-  Auditor(const Model& model, const Store& store, Coverage& coverage)
-      : model_(model), store_(store), coverage_(coverage) {}
+  Auditor(const Model& model, const Store& store, Coverage& coverage, bool history_only)
+      : model_(model), store_(store), coverage_(coverage), history_only_(history_only) {}
 
   /// Before an entry is applied: notes what a refused call must leave alone (I8).
   void before(const Entry& entry, const engine::Engine& engine);
@@ -49,6 +49,7 @@ class Auditor {
   const Model& model_;
   const Store& store_;
   Coverage& coverage_;
+  bool history_only_;  ///< ask nothing that needs the model
   Ledger ledger_;
   std::optional<JobId> witness_id_;
   Witness witness_;

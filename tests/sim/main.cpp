@@ -22,6 +22,7 @@ constexpr std::string_view kUsage = R"(usage: jobbie_sim [options]
   --seed S             one seed, in this process; the same as it did among the others
   --trace              with --seed: print every command, reply and event
   --paranoid           compare everything after every entry: slow, but shows where it began
+  --history-only       without the model: what the other checks find by themselves
   --jobs J             processes (1)
   --seconds N          start no new seed after this many seconds
   --coverage           print what was reached
@@ -49,6 +50,7 @@ std::optional<std::uint64_t> number(std::string_view text) {
 /// Reads a flag and its value; false: it is not one of ours.
 bool read_flag(Arguments& a, std::string_view flag) {
   if (flag == "--trace") return a.run.sim.trace = true;
+  if (flag == "--history-only") return a.run.sim.history_only = true;
   if (flag == "--paranoid") return a.run.sim.paranoid = true;
   if (flag == "--coverage") return a.coverage = true;
   if (flag == "--require-coverage") return a.require_coverage = true;

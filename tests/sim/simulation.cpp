@@ -38,7 +38,7 @@ class Simulation {
         personality_(drawn()),
         model_(personality_.options),
         workload_(rng_, personality_, model_),
-        auditor_(model_, store_, coverage),
+        auditor_(model_, store_, coverage, options.history_only),
         engine_(std::make_unique<engine::Engine>(store_, personality_.options)) {}
 
   SimResult run() {
@@ -219,6 +219,7 @@ void Simulation::recover() {
     if (!step(workload_.honest_round(wait ? due : model_.now() + base::milliseconds(1)))) return;
     if (rng_.percent(personality_.drain)) drain();
   }
+  if (options_.history_only) return;  // it is the model's jobs that have not ended
   hold(fmt::format(
       "{} jobs have not ended after {} rounds of honest work, now {}, tick asked for {}: "
       "{} (I10)",

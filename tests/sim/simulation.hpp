@@ -12,7 +12,8 @@ namespace jobbie::sim {
 
 struct SimOptions {
   std::uint64_t commands = 5000;
-  bool trace = false;     ///< print every command and reply
+  bool trace = false;         ///< print every command and reply
+  bool history_only = false;  ///< leave the model out: what do the other checks find by themselves?
   bool paranoid = false;  ///< compare everything after every entry; slow, to find where it began
   engine::Plant plant = engine::Plant::none;
 };
