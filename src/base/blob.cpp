@@ -17,12 +17,6 @@ Blob::Blob(std::string_view bytes) {
   std::memcpy(block_->bytes(), bytes.data(), bytes.size());
 }
 
-void Blob::drop(Block* block) noexcept {
-  // The only owner needs no atomic write: nobody else can be copying what only we hold.
-  if (__atomic_load_n(&block->refs, __ATOMIC_ACQUIRE) == 1 ||
-      __atomic_fetch_sub(&block->refs, 1, __ATOMIC_ACQ_REL) == 1) {
-    ::operator delete(block, sizeof(Block) + block->size);
-  }
-}
+void Blob::destroy(Block* block) noexcept { ::operator delete(block, sizeof(Block) + block->size); }
 
 }  // namespace jobbie::base

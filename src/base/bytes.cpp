@@ -3,12 +3,15 @@
 
 namespace jobbie::base {
 
-void ByteWriter::var(std::uint64_t v) {
+void ByteWriter::long_var(std::uint64_t v) {
+  std::array<char, kLongestVar> buffer;
+  std::size_t size = 0;
   while (v >= 0x80) {
-    u8(static_cast<std::uint8_t>(v | 0x80));
+    buffer[size++] = static_cast<char>(v | 0x80);
     v >>= 7;
   }
-  u8(static_cast<std::uint8_t>(v));
+  buffer[size++] = static_cast<char>(v);
+  out_.append(buffer.data(), size);
 }
 
 std::uint8_t ByteReader::u8() {

@@ -5,6 +5,8 @@
 // gives zeros, so a decoder may read on and ask `ok()` once.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,7 +26,12 @@ class ByteWriter {
   void u32(std::uint32_t v) { fixed(v); }
   void u64(std::uint64_t v) { fixed(v); }
   /// LEB128: small numbers take one byte.
-  void var(std::uint64_t v);
+  void var(std::uint64_t v) {
+    if (v < 0x80)
+      u8(static_cast<std::uint8_t>(v));
+    else
+      long_var(v);
+  }
   /// Zigzag LEB128, for numbers that may be negative.
   void svar(std::int64_t v) {
     var((static_cast<std::uint64_t>(v) << 1) ^ static_cast<std::uint64_t>(v >> 63));
@@ -38,10 +45,17 @@ class ByteWriter {
   void duration(Duration v) { svar(v.ms); }
 
  private:
+  static constexpr std::size_t kLongestVar = 10;  ///< 64 bits, seven in each byte
+
+  void long_var(std::uint64_t v);
+
+  /// Numbers are put together aside and appended once: each append looks at the string's capacity.
   template <typename T>
   void fixed(T v) {
     static_assert(std::is_unsigned_v<T>);
-    for (std::size_t i = 0; i < sizeof(T); ++i) out_.push_back(static_cast<char>(v >> (8 * i)));
+    std::array<char, sizeof(T)> buffer;
+    for (std::size_t i = 0; i < sizeof(T); ++i) buffer[i] = static_cast<char>(v >> (8 * i));
+    out_.append(buffer.data(), buffer.size());
   }
   std::string& out_;
 };

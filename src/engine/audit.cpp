@@ -1,4 +1,6 @@
 // The audit: every list, heap, index and counter against a recount from the jobs themselves.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "engine/core.hpp"
@@ -27,7 +29,10 @@ std::string fault(std::string_view what, const Job& job) {
 std::string Core::audit_job(Slot slot, const Job& job) const {
   if (index.find(job.sequence()) != slot) return fault("not in the index", job);
   const bool ended = model::has_ended(job.state);
-  if ((job.state == State::pending) != (job.lane != 0)) return fault("wrong about its lane", job);
+  const Slot lane_slot = job.lane();
+  if ((job.state == State::pending) != (lane_slot != 0)) return fault("has no lane", job);
+  if (job.state == State::active ? !audit_holder(job) : lane_slot != job.seat)
+    return fault("not where it should be", job);
   const auto due = next_due(job);
   if ((due.what != Due::nothing) != timers.contains(slot)) return fault("wrong timer", job);
   if (due.what != Due::nothing && timers.key(slot).at != due.at) return fault("stale timer", job);
@@ -39,19 +44,44 @@ std::string Core::audit_job(Slot slot, const Job& job) const {
     return fault("its lock cannot be found", job);
   if (job.placement && !job.placement->group.empty() && job.group_slot() == 0)
     return fault("not in its group", job);
-  if (job.lane == 0) return {};
-  const Lane& lane = lanes[job.lane];
+  if (lane_slot == 0) return {};
+  const Lane& lane = lanes[lane_slot];
   if (lane.queue != job.queue || lane.group != job.group_slot()) return fault("wrong lane", job);
   if (queue_of(job).ordered && lane_is_open(lane) != (lane.bucket != 0))
     return fault("its lane is closed and ordered, or open and not", job);
-  if (lane.bucket != 0 && buckets[lane.bucket].lanes.key(job.lane) != lane.head_key())
+  if (lane.bucket != 0 && buckets[lane.bucket].lanes.key(lane_slot) != lane.head_key())
     return fault("its lane stands in the wrong place", job);
   return {};
+}
+
+bool Core::audit_holder(const Job& job) const {
+  if (job.worker.empty()) return job.seat == 0;
+  const auto found = workers.find(job.worker.view());
+  return found != workers.end() && worker_slots[job.seat] == &found->second &&
+         found->second.slot == job.seat;
+}
+
+/// What claims go by must never lie behind a queue's first job.
+bool Core::audit_head(const Queue& queue) const {
+  const ReadyKey seen = heads[queue.slot].bound;
+  const auto behind = [&](Slot lane) {
+    return !lanes[lane].empty() && lanes[lane].head_key() < seen;
+  };
+  if (!queue.ordered) {
+    const bool any = queue.plain_lane != 0 && !lanes[queue.plain_lane].empty();
+    return seen == (any ? lanes[queue.plain_lane].head_key() : kNothingReady);
+  }
+  if (queue.plain_lane != 0 && lane_is_open(lanes[queue.plain_lane]) && behind(queue.plain_lane))
+    return false;
+  return std::none_of(queue.lanes.begin(), queue.lanes.end(), [&](const auto& entry) {
+    return lane_is_open(lanes[entry.second]) && behind(entry.second);
+  });
 }
 
 std::string Core::audit_lists() const {
   for (const auto& queue : queues) {
     if (!queue) continue;
+    if (!audit_head(*queue)) return fmt::format("queue {}: wrong head", queue->name.view());
     std::uint64_t arrival = 0;
     std::uint64_t length = 0;
     Slot previous = 0;
@@ -92,7 +122,7 @@ std::string Core::audit() const {
     ++sum.queues[job.queue][static_cast<std::size_t>(job.state)];
     if (job.group_slot() != 0) ++sum.groups[job.group_slot()][static_cast<std::size_t>(job.state)];
     if (job.unique && job.unique->held) ++sum.locks[job.queue];
-    if (job.lane != 0) ++sum.lanes[job.lane];
+    if (job.lane() != 0) ++sum.lanes[job.lane()];
     if (job.placement) {
       const bool active = job.state == State::active;
       for (const Slot key : {job.placement->concurrency_key, job.placement->throttle_key}) {

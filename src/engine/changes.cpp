@@ -56,7 +56,11 @@ void Core::drain_jobs(command::Changes& out) {
     // Records are large: this one is made where it stays.
     auto& change =
         out.emplace_back(std::in_place_type<command::Item>, std::in_place_type<model::JobRecord>);
-    fill_record(job, std::get<model::JobRecord>(std::get<command::Item>(change)));
+    auto& record = std::get<model::JobRecord>(std::get<command::Item>(change));
+    if (model::has_ended(job.state))
+      give_record(job, record);  // release_ended() is about to forget it
+    else
+      fill_record(job, record);
   }
   changed_jobs.clear();
 }

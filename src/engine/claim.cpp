@@ -1,5 +1,6 @@
 // Claim: the next jobs that a worker may have, in the one order that all its queues share.
 #include <algorithm>
+#include <utility>
 
 #include "base/glob.hpp"
 #include "engine/core.hpp"
@@ -25,13 +26,6 @@ bool satisfies(const Capabilities& had, const model::Requirements& wanted) {
          has_all(wanted.roles, had.roles) && has_all(wanted.tags, had.tags);
 }
 
-/// A queue's best job for one worker.
-struct Candidate {
-  Slot queue = 0;
-  Slot job = 0;
-  ReadyKey key;
-};
-
 /// Finds candidates for one claim.
 class Search {
  public:
@@ -49,7 +43,7 @@ class Search {
  private:
   Candidate of_lane(Slot queue, Slot lane) const {
     if (lane == 0 || core_.lanes[lane].empty()) return {};
-    return {queue, core_.lanes[lane].head(), core_.lanes[lane].head_key()};
+    return {core_.lanes[lane].head_key(), queue, core_.lanes[lane].head()};
   }
   Candidate of_bucket(const Queue& queue, Slot bucket) const {
     return of_lane(queue.slot, core_.buckets[bucket].lanes.top().item);
@@ -137,6 +131,45 @@ Capabilities capabilities(const command::Claim& c, const Worker* registered) {
   return had;
 }
 
+/// Candidates by key, the first one in front. Most claims take one job from the queue whose bound
+/// is smallest, for which finding that one is enough: the heap is made when the order is asked for.
+class Contest {
+ public:
+  explicit Contest(std::vector<Candidate>& all) : all_(all) {
+    if (all_.size() > 1)
+      std::iter_swap(all_.begin(), std::min_element(all_.begin(), all_.end(), by_key));
+  }
+  [[nodiscard]] bool empty() const { return all_.empty(); }
+  [[nodiscard]] const Candidate& front() const { return all_.front(); }
+
+  /// The front queue's candidate is now this one; with nothing ready the queue is out.
+  void replace_front(const Candidate& candidate) {
+    if (candidate.key == all_.front().key) {
+      all_.front() = candidate;
+      return;
+    }
+    if (heaped_) {
+      std::pop_heap(all_.begin(), all_.end(), behind);
+      all_.pop_back();
+    } else {
+      all_.front() = all_.back();
+      all_.pop_back();
+      std::make_heap(all_.begin(), all_.end(), behind);
+      heaped_ = true;
+    }
+    if (candidate.key == kNothingReady) return;
+    all_.push_back(candidate);
+    std::push_heap(all_.begin(), all_.end(), behind);
+  }
+
+ private:
+  static bool by_key(const Candidate& a, const Candidate& b) { return a.key < b.key; }
+  static bool behind(const Candidate& a, const Candidate& b) { return b.key < a.key; }
+
+  std::vector<Candidate>& all_;
+  bool heaped_ = false;
+};
+
 }  // namespace
 
 const std::vector<Slot>& Core::queues_matching(std::string_view pattern) {
@@ -145,63 +178,91 @@ const std::vector<Slot>& Core::queues_matching(std::string_view pattern) {
     globs.matches.clear();
     globs.generation = queue_generation;
   }
-  const auto [entry, fresh] = globs.matches.try_emplace(std::string(pattern));
-  if (fresh) {
-    for (const auto& queue : queues)
-      if (queue && base::glob_match(pattern, queue->name.view()))
-        entry->second.push_back(queue->slot);
-  }
-  return entry->second;
+  if (const auto known = globs.matches.find(pattern); known != globs.matches.end())
+    return known->second;
+  auto& matches = globs.matches[std::string(pattern)];
+  for (const auto& queue : queues)
+    if (queue && base::glob_match(pattern, queue->name.view())) matches.push_back(queue->slot);
+  return matches;
 }
 
-void Core::collect_queues(const command::Claim& c, std::vector<Slot>& out) {
-  const auto mark = ++claim_counter;
-  const auto add = [&](Slot slot) {
-    if (slot == 0 || queues[slot]->claim_mark == mark) return;
-    queues[slot]->claim_mark = mark;
-    out.push_back(slot);
+Slot Core::first_queue(const command::Claim& c) {
+  Slot first = 0;
+  const auto consider = [&](Slot slot) {
+    if (heads[slot].bound < heads[first].bound) first = slot;  // slot 0 never has anything
   };
   for (const Blob& name : c.queues) {
     if (base::is_glob(name.view())) {
-      for (const Slot slot : queues_matching(name.view())) add(slot);
+      for (const Slot slot : queues_matching(name.view())) consider(slot);
     } else {
-      add(find_queue(name.view()));
+      consider(find_queue(name.view()));
     }
+  }
+  return first;
+}
+
+void Core::collect_candidates(const command::Claim& c) {
+  candidates.clear();
+  const auto mark = ++claim_counter;
+  const bool one_name = c.queues.size() == 1;
+  for (const Blob& name : c.queues) {
+    const Slot named = base::is_glob(name.view()) ? 0 : find_queue(name.view());
+    const std::span<const Slot> meant =
+        base::is_glob(name.view()) ? std::span(queues_matching(name.view())) : std::span(&named, 1);
+    // Written whether it stays or not, which spares a branch that nobody could foresee.
+    std::size_t count = candidates.size();
+    candidates.resize(count + meant.size());
+    for (const Slot slot : meant) {
+      QueueHead& head = heads[slot];
+      candidates[count] = {head.bound, slot, 0};
+      const bool again = !one_name && std::exchange(head.claim_mark, mark) == mark;
+      count += static_cast<std::size_t>(!again && head.bound != kNothingReady);
+    }
+    candidates.resize(count);
   }
 }
 
 Reply Core::run(const command::Claim& c) {
-  const Worker* worker = see_worker(c.worker, &c);
+  Worker* worker = see_worker(c.worker, &c);
   wake_throttles();
   const Capabilities had = capabilities(c, worker);
-  const Blob& name = worker != nullptr ? worker->record.spec.id : c.worker;
-
-  std::vector<Slot> from;
-  collect_queues(c, from);
   Search search(*this, had);
-  std::vector<Candidate> candidates;
-  for (const Slot queue : from)
-    if (const auto found = search.best_of(queue); found.job != 0) candidates.push_back(found);
-
   command::Claimed claimed;
+  if (c.count == 1) {
+    // Most claims: one job from the queue that is first anyway, and no candidates to be listed.
+    const Slot queue = first_queue(c);
+    if (queue == 0) return claimed;
+    const auto [key, same_queue, slot] = search.best_of(queue);
+    if (slot != 0 && key == heads[queue].bound && next_due(jobs[slot]).at > meta.now) {
+      claim_job(slot, c, worker, claimed.jobs.emplace_back());
+      return claimed;
+    }
+  }
+
+  collect_candidates(c);
+  Contest contest(candidates);
   std::size_t budget = options.timers_per_tick;
-  while (claimed.jobs.size() < c.count && !candidates.empty()) {
-    const auto best =
-        std::min_element(candidates.begin(), candidates.end(),
-                         [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
-    const Slot slot = best->job;
+  while (!contest.empty()) {
+    const auto [key, queue, slot] = contest.front();
+    if (slot == 0) {
+      contest.replace_front(search.best_of(queue));
+      continue;
+    }
     if (settle(slot) && jobs[slot].state == State::pending) {
-      claimed.jobs.push_back(claim_job(slot, c, name));
+      if (claimed.jobs.empty() && c.count > 1)
+        claimed.jobs.reserve(std::min<std::size_t>(
+            c.count, queues[queue]->counts[static_cast<std::size_t>(State::pending)]));
+      claim_job(slot, c, worker, claimed.jobs.emplace_back());
+      if (claimed.jobs.size() == c.count) break;  // most claims: the rest need not be put in order
     } else if (--budget == 0) {
       break;
     }
-    *best = search.best_of(best->queue);
-    if (best->job == 0) candidates.erase(best);
+    contest.replace_front({heads[queue].bound, queue, 0});
   }
   return claimed;
 }
 
-command::ClaimedJob Core::claim_job(Slot slot, const command::Claim& c, const Blob& worker) {
+void Core::claim_job(Slot slot, const command::Claim& c, Worker* worker, command::ClaimedJob& out) {
   Job& job = jobs[slot];
   Queue& queue = queue_of(job);
   ++job.attempt;
@@ -209,7 +270,8 @@ command::ClaimedJob Core::claim_job(Slot slot, const command::Claim& c, const Bl
   job.lease_end = model::LeaseEnd::none;
   job.started_at = meta.now;
   job.heartbeaten = false;
-  job.worker = worker;
+  // Records share the worker's own copy of its name.
+  job.worker = worker != nullptr ? worker->record.spec.id : c.worker;
   job.hostname = c.hostname;
   const Details* detail = job.details.get();
   job.lease_duration = c.lease != Duration{}                              ? c.lease
@@ -220,22 +282,23 @@ command::ClaimedJob Core::claim_job(Slot slot, const command::Claim& c, const Bl
   if (queue.settings.fairness == model::Fairness::group)
     queue.last_served_group = job.placement ? job.placement->group : Blob{};
   set_state(slot, State::active);
+  begin_holding(job, worker);
   job.lease_expires_at = meta.now + job.lease_duration;
   count_claim(slot);
   ++queue.totals.started;
-  emit(EventType::started, job, worker);
+  emit(EventType::started, job, job.worker);
   rearm(slot);
   touch(slot);
 
-  command::ClaimedJob out{.job = job.id,
-                          .queue = queue.name,
-                          .payload = job.payload,
-                          .priority = job.priority,
-                          .attempt = job.attempt,
-                          .max_retries = job.max_retries,
-                          .lease = job.lease,
-                          .lease_duration = job.lease_duration,
-                          .lease_expires_at = job.lease_expires_at};
+  out.job = job.id;
+  out.queue = queue.name;
+  out.payload = job.payload;
+  out.priority = job.priority;
+  out.attempt = job.attempt;
+  out.max_retries = job.max_retries;
+  out.lease = job.lease;
+  out.lease_duration = job.lease_duration;
+  out.lease_expires_at = job.lease_expires_at;
   if (job.placement) out.group = job.placement->group;
   if (detail != nullptr) {
     out.tags = detail->tags;
@@ -244,7 +307,6 @@ command::ClaimedJob Core::claim_job(Slot slot, const command::Claim& c, const Bl
     out.max_runtime = detail->max_runtime;
     out.batch = detail->batch;
   }
-  return out;
 }
 
 }  // namespace jobbie::engine

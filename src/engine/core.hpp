@@ -72,6 +72,13 @@ constexpr std::size_t ended_index(State state) {
   return static_cast<std::size_t>(state) - static_cast<std::size_t>(State::completed);
 }
 
+/// A queue that a claim may take a job from.
+struct Candidate {
+  ReadyKey key = kNothingReady;  ///< the job's, or the queue's bound until that is looked for
+  Slot queue = 0;
+  Slot job = 0;  ///< the queue's best job for the worker; 0: not looked for yet
+};
+
 /// Which queues a pattern matches, kept until a queue comes or goes. A memo, not state.
 struct GlobCache {
   std::uint64_t generation = 0;
@@ -99,6 +106,8 @@ class Core {
   [[nodiscard]] std::string audit() const;
   [[nodiscard]] std::string audit_job(Slot slot, const Job& job) const;
   [[nodiscard]] std::string audit_lists() const;
+  [[nodiscard]] bool audit_holder(const Job& job) const;
+  [[nodiscard]] bool audit_head(const Queue& queue) const;
   void why_limits(const Job& job, std::vector<WhyReason>& reasons) const;
   void why_order(Slot slot, std::vector<WhyReason>& reasons) const;
 
@@ -161,6 +170,10 @@ class Core {
   [[nodiscard]] model::JobRecord record_of(const Job& job) const;
   /// The same into a fresh record.
   void fill_record(const Job& job, model::JobRecord& record) const;
+  /// The same of a job that is about to go: its texts go along, which spares counting them.
+  void give_record(Job& job, model::JobRecord& record) const;
+  /// The same without the job's own texts: payload, worker and hostname.
+  void fill_without_texts(const Job& job, model::JobRecord& record) const;
   /// A job built from a record, linked to nothing yet.
   Slot adopt(const model::JobRecord& record);
   /// Nothing if `ref` names the live lease of the job; else why not.
@@ -181,6 +194,8 @@ class Core {
   // -------------------------------------------------------------------
   /// The job that holds the key now, after its passed deadlines; 0: nobody.
   Slot lock_holder(Slot queue, std::string_view key);
+  /// The same for the key that a job asks for; 0 also if it asks for none.
+  Slot lock_holder_of(const model::JobSpec& spec);
   [[nodiscard]] std::uint64_t lock_hash(Slot queue, std::string_view key) const;
   [[nodiscard]] bool lock_taken(Slot queue, std::string_view key) const;
   void take_lock(Slot slot);
@@ -246,6 +261,8 @@ class Core {
   /// Puts a lane where its head and its limits want it, or out of the order while it is closed.
   void place_lane(Slot lane);
   void place_bucket(Need& need, Slot bucket);
+  /// Keeps what claims go by in step with the queue's order.
+  void note_head(const Queue& queue);
   void start_ordering(Queue& queue);
   void stop_ordering(Queue& queue);
   void set_fairness(Queue& queue, model::Fairness fairness);
@@ -298,8 +315,10 @@ class Core {
   // ---- claims (claim.cpp)
   // ---------------------------------------------------------------------------
   const std::vector<Slot>& queues_matching(std::string_view pattern);
-  void collect_queues(const command::Claim& c, std::vector<Slot>& out);
-  command::ClaimedJob claim_job(Slot slot, const command::Claim& c, const Blob& worker);
+  /// The queue with the smallest bound among those that the claim names; 0: nothing is pending.
+  Slot first_queue(const command::Claim& c);
+  void collect_candidates(const command::Claim& c);
+  void claim_job(Slot slot, const command::Claim& c, Worker* worker, command::ClaimedJob& out);
 
   // ---- the rest
   // -----------------------------------------------------------------------------------
@@ -313,7 +332,9 @@ class Core {
   bool settle_dependencies(Slot slot, const model::JobSpec& spec,
                            std::span<const command::Enqueued> request);
   void open_jobs(std::span<const model::JobSpec> specs, std::span<command::Enqueued> request);
-  command::Enqueued enqueue_one(const model::JobSpec& spec);
+  /// Gives a job just made its first state, and says which.
+  State open_new_job(Slot slot, const model::JobSpec& spec,
+                     std::span<const command::Enqueued> request);
   std::optional<Refusal> room_for(std::span<const model::JobSpec> specs);
   std::optional<Refusal> room_for_queue(const Blob& name, std::string_view field);
   std::optional<Reply> replay_idempotent(const command::Idempotency& idempotency);
@@ -325,7 +346,12 @@ class Core {
   void expect_silence(const Worker& worker);
   void worker_changed(Worker& worker);
   void remove_worker(Worker& worker);
-  void worker_holds(const Blob& id, bool begins);
+  /// The entry of a worker, made if need be: it may be one that is not known.
+  Worker& make_worker(std::string_view id);
+  void drop_worker(const Worker& worker, std::string_view id);
+  /// Counts an active job with its worker; `worker` null: to be looked up.
+  void begin_holding(Job& job, Worker* worker);
+  void end_holding(Job& job);
   void fire_schedules();
   void fire_schedule(Schedule& schedule, Instant due, std::size_t& budget);
   void schedule_changed(Schedule& schedule);
@@ -374,7 +400,9 @@ class Core {
   std::size_t live = 0;
 
   std::vector<std::unique_ptr<Queue>> queues;  ///< by slot; slot 0 is nobody
+  std::vector<QueueHead> heads;                ///< of queues, by slot
   std::vector<Slot> free_queues;
+  mutable Slot last_found = 0;  ///< the queue last asked for by name, or 0. A memo, not state.
   TextMap<Slot> queue_names{0, TextHash{options.hash_seed}};
   std::uint64_t queue_generation = 0;  ///< rises when a queue comes or goes
   GlobCache globs;
@@ -400,6 +428,8 @@ class Core {
   std::set<std::pair<Instant, std::uint64_t>> schedule_times;
 
   TextMap<Worker> workers{0, TextHash{options.hash_seed}};
+  std::vector<Worker*> worker_slots;  ///< entries of `workers` by slot; slot 0 is nobody
+  std::vector<Slot> free_workers;
   std::size_t known_workers = 0;
   Instant workers_checked_at = base::kNever;  ///< no worker has been silent long enough before
 
@@ -437,6 +467,7 @@ class Core {
   std::vector<JobRef> unhashed_jobs;
 
   std::uint64_t claim_counter = 0;
+  std::vector<Candidate> candidates;  ///< of the claim being made: kept for its memory
 };
 
 }  // namespace jobbie::engine

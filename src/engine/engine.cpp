@@ -21,6 +21,8 @@ Refusal refuse(Refused code, std::string_view field, std::string_view message) {
 
 Core::Core(EndedJobs& ended, const Options& given) : ended_port(ended), options(given) {
   queues.emplace_back();
+  heads.emplace_back();
+  worker_slots.emplace_back();
   groups.emplace_back();
 }
 
@@ -30,6 +32,7 @@ void Core::apply(const command::Entry& entry, Outcome& out) {
   ++meta.entries;
   outcome = &out;
   out.replies.reserve(entry.commands.size());
+  out.events.reserve(entry.commands.size());  // most commands tell of one
   for (const command::Command& command : entry.commands) {
     if (auto refusal = command::validate(command)) {
       out.replies.emplace_back(*std::move(refusal));
@@ -85,6 +88,14 @@ void Engine::dump(const std::function<void(const command::Item&)>& sink) const {
 base::Instant Engine::now() const { return core_->meta.now; }
 Why Engine::why(base::JobId id) const { return core_->why(id); }
 std::string Engine::audit() const { return core_->audit(); }
+Demand Engine::demand(std::string_view queue) const {
+  const Slot slot = core_->find_queue(queue);
+  if (slot == 0) return {};
+  const Queue& found = *core_->queues[slot];
+  return {.pending = found.counts[static_cast<std::size_t>(State::pending)],
+          .picky = !found.needs.empty()};
+}
+
 std::size_t Engine::live_jobs() const { return core_->live; }
 
 std::optional<model::JobRecord> Engine::job(base::JobId id) const {

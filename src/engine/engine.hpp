@@ -37,6 +37,12 @@ struct Outcome {
   std::vector<base::Blob> ready;        ///< queues in which something may have become claimable
 };
 
+/// What a queue holds for those who wait for it.
+struct Demand {
+  std::uint64_t pending = 0;
+  bool picky = false;  ///< some of its jobs require a role, a tag or a certain worker
+};
+
 class Engine {
  public:
   /// `ended` must outlive the engine.
@@ -73,6 +79,7 @@ class Engine {
   [[nodiscard]] std::vector<model::ScheduleRecord> schedules() const;  ///< by sequence
   [[nodiscard]] std::vector<model::WorkerRecord> workers() const;      ///< by id
   [[nodiscard]] Why why(base::JobId id) const;                         ///< why a job is not running
+  [[nodiscard]] Demand demand(std::string_view queue) const;
   [[nodiscard]] std::size_t live_jobs() const;
 
   /// Compares every index, list, heap and counter with a recount; the first contradiction found, or

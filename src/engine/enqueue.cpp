@@ -63,8 +63,7 @@ std::vector<std::uint32_t> Core::find_takers(std::span<const model::JobSpec> spe
     taker[i] = i;
     const auto& spec = specs[i];
     if (spec.unique.key.empty()) continue;
-    const Slot holder = lock_holder(find_queue(spec.queue.view()), spec.unique.key.view());
-    if (holder != 0) {
+    if (const Slot holder = lock_holder_of(spec); holder != 0) {
       taker[i] = kOutside;
       request[i] = {.job = jobs[holder].id, .state = jobs[holder].state, .existing = true};
       continue;
@@ -96,15 +95,6 @@ std::optional<Refusal> Core::room_for(std::span<const model::JobSpec> specs) {
   return std::nullopt;
 }
 
-command::Enqueued Core::enqueue_one(const model::JobSpec& spec) {
-  if (!spec.unique.key.empty()) {
-    const Slot holder = lock_holder(find_queue(spec.queue.view()), spec.unique.key.view());
-    if (holder != 0) return {.job = jobs[holder].id, .state = jobs[holder].state, .existing = true};
-  }
-  const Slot slot = create_job(spec);
-  return {.job = jobs[slot].id, .state = State::waiting, .existing = false};
-}
-
 /// Gives a new job its dependencies; false if one of them has failed and that cancels the job.
 bool Core::settle_dependencies(Slot slot, const model::JobSpec& spec,
                                std::span<const command::Enqueued> request) {
@@ -127,19 +117,20 @@ bool Core::settle_dependencies(Slot slot, const model::JobSpec& spec,
 void Core::open_jobs(std::span<const model::JobSpec> specs, std::span<command::Enqueued> request) {
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (request[i].existing) continue;
-    const Slot slot = index.find(request[i].job.sequence());
-    const auto sequence = jobs[slot].sequence();
-    const bool runs = specs[i].depends_on.empty() && specs[i].depends_on_index.empty()
-                          ? true
-                          : settle_dependencies(slot, specs[i], request);
-    if (runs) {
-      open_job(slot);
-    } else {
-      emit(EventType::enqueued, jobs[slot]);
-      end_job(slot, State::cancelled, "dependency_failed");
-    }
-    request[i].state = exists(slot, sequence) ? jobs[slot].state : State::cancelled;
+    request[i].state = open_new_job(index.find(request[i].job.sequence()), specs[i], request);
   }
+}
+
+State Core::open_new_job(Slot slot, const model::JobSpec& spec,
+                         std::span<const command::Enqueued> request) {
+  const bool waits = !spec.depends_on.empty() || !spec.depends_on_index.empty();
+  if (!waits || settle_dependencies(slot, spec, request)) {
+    open_job(slot);
+    return jobs[slot].state;
+  }
+  emit(EventType::enqueued, jobs[slot]);
+  end_job(slot, State::cancelled, "dependency_failed");
+  return State::cancelled;
 }
 
 Reply Core::run(const command::Enqueue& c) {
@@ -147,8 +138,14 @@ Reply Core::run(const command::Enqueue& c) {
   const std::span<const model::JobSpec> specs(&c.job, 1);
   if (auto refusal = check_dependencies(specs)) return *std::move(refusal);
   if (auto refusal = room_for(specs)) return *std::move(refusal);
-  auto enqueued = enqueue_one(c.job);
-  open_jobs(specs, {&enqueued, 1});
+  command::Enqueued enqueued;
+  if (const Slot holder = lock_holder_of(c.job); holder != 0) {
+    enqueued = {.job = jobs[holder].id, .state = jobs[holder].state, .existing = true};
+  } else {
+    const Slot slot = create_job(c.job);
+    enqueued.job = jobs[slot].id;
+    enqueued.state = open_new_job(slot, c.job, {&enqueued, 1});
+  }
   remember_idempotent(c.idempotency, enqueued);
   return enqueued;
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/wide.hpp"
 #include "model/job.hpp"
 
 namespace jobbie::engine {
@@ -92,7 +93,7 @@ struct Job {
   std::uint32_t max_retries = 0;
   std::uint32_t queue_prev = 0;  ///< neighbours in the queue's list of live jobs
   std::uint32_t queue_next = 0;
-  std::uint32_t lane = 0;        ///< while pending
+  std::uint32_t seat = 0;        ///< its lane while pending, its worker's slot while active
   std::uint32_t ready_prev = 0;  ///< neighbours in the lane's list
   std::uint32_t ready_next = 0;
   std::uint32_t late_position = kAbsent;   ///< place in the lane's heap of latecomers
@@ -117,23 +118,42 @@ struct Job {
     if (!placement) placement = std::make_unique<Placement>();
     return *placement;
   }
+  [[nodiscard]] std::uint32_t lane() const { return state == State::pending ? seat : 0; }
   [[nodiscard]] std::uint32_t group_slot() const { return placement ? placement->group_slot : 0; }
 };
 
-/// Where a pending job stands: lower runs first.
+/// Where a pending job stands: lower runs first. Claims compare thousands of these, so both parts
+/// are compared as one number, which takes two instructions and no branch.
 struct ReadyKey {
   std::int32_t priority = 0;
   std::uint64_t sequence = 0;
-  auto operator<=>(const ReadyKey&) const = default;
+  bool operator==(const ReadyKey&) const = default;
+  friend bool operator<(const ReadyKey& a, const ReadyKey& b) { return a.number() < b.number(); }
+
+ private:
+  [[nodiscard]] base::Int128 number() const {
+    return static_cast<base::Int128>((static_cast<base::Uint128>(priority) << 64) | sequence);
+  }
 };
+
+/// Behind every job, and before every job.
+inline constexpr ReadyKey kNothingReady{std::numeric_limits<std::int32_t>::max(),
+                                        std::numeric_limits<std::uint64_t>::max()};
+inline constexpr ReadyKey kMayBeFirst{std::numeric_limits<std::int32_t>::min(), 0};
 
 inline ReadyKey ready_key(const Job& job) { return {job.priority, job.sequence()}; }
 
-/// A deadline of a job; ties go to the older job.
+/// A deadline of a job; ties go to the older job. Compared as one number, like ReadyKey.
 struct TimerKey {
   Instant at;
   std::uint64_t sequence = 0;
-  auto operator<=>(const TimerKey&) const = default;
+  bool operator==(const TimerKey&) const = default;
+  friend bool operator<(const TimerKey& a, const TimerKey& b) { return a.number() < b.number(); }
+
+ private:
+  [[nodiscard]] base::Int128 number() const {
+    return static_cast<base::Int128>((static_cast<base::Uint128>(at.ms) << 64) | sequence);
+  }
 };
 
 }  // namespace jobbie::engine

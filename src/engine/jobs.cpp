@@ -148,7 +148,7 @@ void Core::set_state(Slot slot, State to) {
   if (from == State::pending) leave_lane(slot);
   if (from == State::active) {
     count_active(slot, false);
-    worker_holds(job.worker, false);
+    end_holding(job);
     job.lease_expires_at = {};
     if (queue.settings.draining && queue.counts[static_cast<std::size_t>(State::active)] == 0)
       emit(EventType::queue_drained, nullptr, queue.name);
@@ -163,10 +163,7 @@ void Core::set_state(Slot slot, State to) {
     }
   }
   if (to == State::pending) enter_lane(slot);
-  if (to == State::active) {
-    count_active(slot, true);
-    worker_holds(job.worker, true);
-  }
+  if (to == State::active) count_active(slot, true);
   queue_changed(queue);
 }
 

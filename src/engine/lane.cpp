@@ -55,7 +55,11 @@ void Lane::find_head() {
   for (const Tier& tier : tiers_) {
     if (tier.first == 0) continue;
     head_ = tier.first;
-    head_key_ = ready_key((*jobs_)[head_]);
+    const Job& job = (*jobs_)[head_];
+    head_key_ = ready_key(job);
+    // The next claim will want this one's payload, and the one behind it as the head after that.
+    job.payload.prefetch();
+    jobs_->prefetch(job.ready_next);
     break;  // tiers stand in order of priority
   }
   if (late_.empty()) return;

@@ -216,7 +216,7 @@ base::Result<Slot> Loader::Pending::place_job(const model::JobRecord& record) {
   for (const JobId dependency : record.waiting_on) core->wait_for(slot, dependency);
   if (job.state == State::active) {
     core->count_active(slot, true);
-    core->worker_holds(job.worker, true);
+    core->begin_holding(job, nullptr);
   }
   core->rearm(slot);
   return slot;

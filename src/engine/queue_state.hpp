@@ -112,9 +112,14 @@ struct Queue {
   std::uint64_t clear_bound = 0;    ///< idle jobs up to this arrival are to be deleted
   std::uint64_t destroy_bound = 0;  ///< live jobs up to this arrival are to be deleted
   std::uint64_t ready_mark = 0;     ///< the entry in which it was last reported ready
-  std::uint64_t claim_mark = 0;     ///< the claim that last looked at it
   bool changed = false;
   bool window_changed = false;
+};
+
+/// What a claim over many queues looks at first; these stand side by side in memory.
+struct QueueHead {
+  ReadyKey bound = kNothingReady;  ///< no job that could be claimed stands before it
+  std::uint64_t claim_mark = 0;    ///< the claim that last looked at it
 };
 
 struct Group {
@@ -144,6 +149,7 @@ struct Schedule {
 /// jobs counted.
 struct Worker {
   model::WorkerRecord record;
+  std::uint32_t slot = 0;  ///< names it in the jobs that it holds
   bool known = false;
   bool changed = false;
 };

@@ -6,8 +6,12 @@
 namespace jobbie::engine {
 
 Slot Core::find_queue(std::string_view name) const {
+  // A command asks for its queue several times, and the next command often means the same one.
+  if (last_found != 0 && queues[last_found]->name.view() == name) return last_found;
   const auto found = queue_names.find(name);
-  return found == queue_names.end() ? 0 : found->second;
+  if (found == queue_names.end()) return 0;
+  last_found = found->second;
+  return last_found;
 }
 
 Slot Core::make_queue(const Blob& name) {
@@ -16,6 +20,7 @@ Slot Core::make_queue(const Blob& name) {
   if (free_queues.empty()) {
     slot = static_cast<Slot>(queues.size());
     queues.emplace_back();
+    heads.emplace_back();
   } else {
     slot = free_queues.back();
     free_queues.pop_back();
@@ -40,6 +45,8 @@ void Core::remove_queue(Slot slot) {
   removals.emplace_back(command::RemovedQueue{queue.name});
   queue_names.erase(std::string(queue.name.view()));
   ++queue_generation;
+  last_found = 0;
+  heads[slot].bound = kNothingReady;
   queues[slot].reset();
   free_queues.push_back(slot);
 }

@@ -61,7 +61,7 @@ void Core::enter_lane(Slot slot) {
   Slot& plain_lane = queue.plain_lane;
   if (plain) {
     if (plain_lane == 0) plain_lane = make_lane(queue, {});
-    job.lane = plain_lane;
+    job.seat = plain_lane;
   } else {
     if (!queue.ordered) start_ordering(queue);
     const LaneKey key{.group = place->group_slot,
@@ -70,10 +70,11 @@ void Core::enter_lane(Slot slot) {
                       .need = place->requirements.none() ? nullptr : need_of(queue, job)};
     Slot& lane = queue.lanes[key];
     if (lane == 0) lane = make_lane(queue, key);
-    job.lane = lane;
+    job.seat = lane;
   }
-  lanes[job.lane].insert(slot);
-  if (queue.ordered) place_lane(job.lane);
+  lanes[job.seat].insert(slot);
+  if (queue.ordered) place_lane(job.seat);
+  note_head(queue);
   mark_ready(queue);
 }
 
@@ -94,12 +95,28 @@ Slot Core::make_lane(Queue& queue, const LaneKey& key) {
 
 void Core::leave_lane(Slot slot) {
   Job& job = jobs[slot];
-  const Slot lane_slot = std::exchange(job.lane, 0);
+  const Slot lane_slot = std::exchange(job.seat, 0);
   Lane& lane = lanes[lane_slot];
   lane.remove(slot);
   Queue& queue = queue_of(job);
   if (queue.ordered) place_lane(lane_slot);
   if (lane.empty() && lane_slot != queue.plain_lane) drop_lane(queue, lane_slot);
+  note_head(queue);
+}
+
+void Core::note_head(const Queue& queue) {
+  ReadyKey& bound = heads[queue.slot].bound;
+  if (!queue.ordered) {
+    const bool any = queue.plain_lane != 0 && !lanes[queue.plain_lane].empty();
+    bound = any ? lanes[queue.plain_lane].head_key() : kNothingReady;
+  } else if (!queue.needs.empty() || queue.settings.fairness == model::Fairness::group) {
+    // Which job comes first depends on the worker or the group: claims have to look.
+    bound = kMayBeFirst;
+  } else if (queue.no_need.order.empty()) {
+    bound = kNothingReady;  // every lane is closed
+  } else {
+    bound = buckets[queue.no_need.order.top().item].lanes.top().key;
+  }
 }
 
 void Core::drop_lane(Queue& queue, Slot slot) {
@@ -134,7 +151,8 @@ void Core::place_lane(Slot slot) {
     if (lane.bucket == 0) return;
     const Slot bucket = std::exchange(lane.bucket, 0);
     buckets[bucket].lanes.erase(slot);
-    return place_bucket(need, bucket);
+    place_bucket(need, bucket);
+    return note_head(queue);
   }
   if (lane.bucket != 0) {
     buckets[lane.bucket].lanes.update(slot, lane.head_key());
@@ -150,6 +168,7 @@ void Core::place_lane(Slot slot) {
     buckets[bucket].lanes.push(slot, lane.head_key());
   }
   place_bucket(need, lane.bucket);
+  note_head(queue);
 }
 
 void Core::place_bucket(Need& need, Slot slot) {
@@ -199,6 +218,7 @@ void Core::set_fairness(Queue& queue, model::Fairness fairness) {
   queue.settings.fairness = fairness;
   if (queue.ordered)
     for (const Slot slot : all) place_lane(slot);
+  note_head(queue);
 }
 
 }  // namespace jobbie::engine

@@ -1,4 +1,6 @@
 // Between the engine's own form of things and the records that leave it.
+#include <utility>
+
 #include "engine/core.hpp"
 
 namespace jobbie::engine {
@@ -84,10 +86,23 @@ model::JobRecord Core::record_of(const Job& job) const {
 }
 
 void Core::fill_record(const Job& job, model::JobRecord& record) const {
+  fill_without_texts(job, record);
+  record.spec.payload = job.payload;
+  record.worker = job.worker;
+  record.hostname = job.hostname;
+}
+
+void Core::give_record(Job& job, model::JobRecord& record) const {
+  fill_without_texts(job, record);
+  record.spec.payload = std::move(job.payload);
+  record.worker = std::move(job.worker);
+  record.hostname = std::move(job.hostname);
+}
+
+void Core::fill_without_texts(const Job& job, model::JobRecord& record) const {
   record.id = job.id;
   record.state = job.state;
   record.spec.queue = queue_of(job).name;
-  record.spec.payload = job.payload;
   record.spec.priority = job.priority;
   record.spec.max_retries = job.max_retries;
   record.attempt = job.attempt;
@@ -98,8 +113,6 @@ void Core::fill_record(const Job& job, model::JobRecord& record) const {
   record.lease_end = job.lease_end;
   record.lease_duration = job.lease_duration;
   record.lease_expires_at = job.lease_expires_at;
-  record.worker = job.worker;
-  record.hostname = job.hostname;
   record.heartbeaten = job.heartbeaten;
   record.cancel_requested = job.cancel_requested;
   record.batch_counted = job.batch_counted;

@@ -43,21 +43,20 @@ void Core::schedule_changed(Schedule& schedule) {
 }
 
 JobId Core::run_schedule(Schedule& schedule, Instant nominal) {
-  const auto enqueued = [&] {
-    auto one = enqueue_one(schedule.record.spec.job);
-    if (one.existing) return one;
-    const Slot slot = index.find(one.job.sequence());
+  const auto& spec = schedule.record.spec.job;
+  Slot slot = lock_holder_of(spec);
+  if (slot == 0) {
+    slot = create_job(spec);
     jobs[slot].detail().schedule = schedule.record.id;
     jobs[slot].detail().nominal_at = nominal;
     open_job(slot);
-    return one;
-  }();
-  schedule.record.last_job = enqueued.job;
+  }
+  const JobId id = jobs[slot].id;
+  schedule.record.last_job = id;
   ++schedule.record.runs;
-  emit(EventType::schedule_fired, nullptr, schedule.record.spec.job.queue,
-       schedule.record.spec.name);
+  emit(EventType::schedule_fired, nullptr, spec.queue, schedule.record.spec.name);
   schedule_changed(schedule);
-  return enqueued.job;
+  return id;
 }
 
 void Core::fire_schedules() {

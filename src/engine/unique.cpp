@@ -25,6 +25,11 @@ Slot Core::lock_holder(Slot queue, std::string_view key) {
   return 0;
 }
 
+Slot Core::lock_holder_of(const model::JobSpec& spec) {
+  if (spec.unique.key.empty()) return 0;
+  return lock_holder(find_queue(spec.queue.view()), spec.unique.key.view());
+}
+
 bool Core::lock_taken(Slot queue, std::string_view key) const {
   for (Slot slot = locks.find(lock_hash(queue, key)); slot != 0;
        slot = jobs[slot].unique->next_same)

@@ -91,10 +91,11 @@ void Core::why_order(Slot slot, std::vector<WhyReason>& reasons) const {
     reasons.push_back({.code = WhyCode::no_worker,
                        .detail = "no worker has asked for this queue in the last five minutes"});
   const Queue& queue = queue_of(job);
-  std::size_t ahead = lanes[job.lane].ahead_of(slot, kMostCounted);
+  std::size_t ahead = lanes[job.lane()].ahead_of(slot, kMostCounted);
   for (const auto& [key, lane] : queue.lanes)
-    if (lane != job.lane && ahead < kMostCounted) ahead += lanes[lane].ahead_of(slot, kMostCounted);
-  if (queue.plain_lane != 0 && queue.plain_lane != job.lane && ahead < kMostCounted)
+    if (lane != job.lane() && ahead < kMostCounted)
+      ahead += lanes[lane].ahead_of(slot, kMostCounted);
+  if (queue.plain_lane != 0 && queue.plain_lane != job.lane() && ahead < kMostCounted)
     ahead += lanes[queue.plain_lane].ahead_of(slot, kMostCounted);
   if (ahead == 0) return;
   reasons.push_back({.code = WhyCode::behind,

@@ -29,8 +29,29 @@ Worker* Core::see_worker(const Blob& id, const command::Claim* claim) {
   return worker;
 }
 
+Worker& Core::make_worker(std::string_view id) {
+  const auto [entry, fresh] = workers.try_emplace(std::string(id));
+  Worker& worker = entry->second;
+  if (!fresh) return worker;
+  if (free_workers.empty()) {
+    worker.slot = static_cast<Slot>(worker_slots.size());
+    worker_slots.push_back(&worker);
+  } else {
+    worker.slot = free_workers.back();
+    free_workers.pop_back();
+    worker_slots[worker.slot] = &worker;
+  }
+  return worker;
+}
+
+void Core::drop_worker(const Worker& worker, std::string_view id) {
+  worker_slots[worker.slot] = nullptr;
+  free_workers.push_back(worker.slot);
+  workers.erase(workers.find(id));
+}
+
 Worker& Core::add_worker(model::WorkerRecord record) {
-  Worker& worker = workers[std::string(record.spec.id.view())];
+  Worker& worker = make_worker(record.spec.id.view());
   record.active = worker.record.active;
   worker.record = std::move(record);
   worker.known = true;
@@ -50,17 +71,23 @@ void Core::worker_changed(Worker& worker) {
   changed_workers.emplace_back(worker.record.spec.id.view());
 }
 
-void Core::worker_holds(const Blob& id, bool begins) {
-  if (id.empty()) return;
-  auto found = workers.find(id.view());
-  if (found == workers.end()) found = workers.try_emplace(std::string(id.view())).first;
-  Worker& worker = found->second;
-  worker.record.active += begins ? 1 : static_cast<std::uint32_t>(-1);
+void Core::begin_holding(Job& job, Worker* worker) {
+  if (job.worker.empty()) return;
+  if (worker == nullptr) worker = &make_worker(job.worker.view());
+  job.seat = worker->slot;
+  ++worker->record.active;
+  if (worker->known) worker_changed(*worker);
+}
+
+void Core::end_holding(Job& job) {
+  if (job.seat == 0) return;
+  Worker& worker = *worker_slots[std::exchange(job.seat, 0)];
+  --worker.record.active;
   if (worker.known) {
     worker_changed(worker);
     if (worker.record.active == 0) expect_silence(worker);
   } else if (worker.record.active == 0) {
-    workers.erase(found);
+    drop_worker(worker, job.worker.view());
   }
 }
 
@@ -70,12 +97,10 @@ void Core::remove_worker(Worker& worker) {
   emit(EventType::worker_left, nullptr, {}, id);
   --known_workers;
   const auto active = worker.record.active;
-  if (active == 0) {
-    workers.erase(workers.find(id.view()));
-    return;
-  }
-  worker = {};
+  if (active == 0) return drop_worker(worker, id.view());
+  worker.record = {};
   worker.record.active = active;
+  worker.known = worker.changed = false;
 }
 
 /// Looks at all workers, but only when one of them may have been silent long enough: the moment

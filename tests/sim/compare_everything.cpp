@@ -185,7 +185,7 @@ std::string compare_workers(const Model& model, const engine::Engine& engine) {
 }
 
 std::string compare_groups(const Model& model, const engine::Engine& engine, const Dump& dump) {
-  std::set<std::string> paused;
+  std::set<std::string, std::less<>> paused;
   for (const auto& group : dump.groups) {
     if (group.paused) paused.emplace(group.name.view());
   }

@@ -84,8 +84,7 @@ struct Ledger::Reader {
       if (beaten->jobs[i] > command::BeatStatus::cancel) continue;
       Life& life = ledger.lives_[c.beats[i].ref.job];
       const auto job = engine.job(c.beats[i].ref.job);
-      if (job && job->state == model::State::active)
-        life.leased_until = std::max(life.leased_until, ledger.now_);
+      if (job && job->lease == life.lease) life.leased_until = held_until(*job);
     }
     return {};
   }
@@ -174,7 +173,10 @@ std::string Ledger::read(const command::Entry& entry, const engine::Outcome& out
       return fmt::format("{} was promised and no event told of it", show(id));
   }
   if (auto text = check_limits(engine); !text.empty()) return text;
-  return check_leases(engine);
+  const bool ticked = std::ranges::any_of(entry.commands, [](const command::Command& command) {
+    return std::holds_alternative<command::Tick>(command);
+  });
+  return ticked ? check_leases(engine) : std::string{};
 }
 
 /// I3: within a day a key stands for one answer.
@@ -196,6 +198,16 @@ std::string Ledger::read_promise(const command::Idempotency& key, const Reply& r
   return {};
 }
 
+/// Until when a job must not be delivered again: the first of what may end its lease.
+Instant Ledger::held_until(const model::JobRecord& job) {
+  Instant until = job.lease_expires_at;
+  const auto limit = [&](Instant at, bool given) { until = given ? std::min(until, at) : until; };
+  limit(job.expire_at, job.expire_at.ms != 0);
+  limit(job.started_at + job.spec.max_runtime, job.spec.max_runtime.ms != 0);
+  limit(job.started_at + base::Duration{job.spec.timeout.ms * 5 / 4}, job.spec.timeout.ms != 0);
+  return until;
+}
+
 /// I7, I11, I12: one live lease, rising numbers, no early and no surplus delivery.
 std::string Ledger::read_claim(const command::ClaimedJob& job, const engine::Engine& engine) {
   if (job.lease <= last_lease_)
@@ -214,17 +226,9 @@ std::string Ledger::read_claim(const command::ClaimedJob& job, const engine::Eng
   life.reset = false;
   life.lease = job.lease;
   life.leased = true;
-  life.leased_until = job.lease_expires_at;
-  if (const auto now = engine.job(job.job); now && now->lease == job.lease) {
-    const auto limit = [&](base::Duration after, base::Duration length) {
-      if (length.ms != 0) life.leased_until = std::min(life.leased_until, now_ + after);
-    };
-    if (now->expire_at.ms != 0) life.leased_until = std::min(life.leased_until, now->expire_at);
-    limit(now->spec.max_runtime, now->spec.max_runtime);
-    limit({now->spec.timeout.ms * 5 / 4}, now->spec.timeout);
-  } else {
-    life.leased_until = now_;  // it has been settled in the same entry
-  }
+  const auto record = engine.job(job.job);
+  const bool held = record && record->state == model::State::active && record->lease == job.lease;
+  life.leased_until = held ? held_until(*record) : now_;  // else it was settled in the same entry
   leased_.insert(job.job);
   Claims& claims = claims_of(job.queue);
   claims.claimed = true;

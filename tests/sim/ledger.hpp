@@ -73,6 +73,7 @@ class Ledger {
   std::string read_claim(const command::ClaimedJob& job, const engine::Engine& engine);
   std::string read_promise(const command::Idempotency& key, const command::Reply& reply);
   std::string read_callback(const model::JobRecord& job);
+  static base::Instant held_until(const model::JobRecord& job);
   void settle(base::JobId id);
   void count_ended(Life& life);
   std::string check_limits(const engine::Engine& engine);

@@ -128,23 +128,15 @@ std::string Ledger::check_limits(const engine::Engine& engine) {
 
 /// I12, the other half: once nothing is due any more, no lease that has run out is still held.
 std::string Ledger::check_leases(const engine::Engine& engine) {
+  const bool nothing_due = engine.next_deadline() > now_;
   for (auto it = leased_.begin(); it != leased_.end();) {
     const JobId id = *it;
-    Life& life = lives_[id];
     const auto job = engine.job(id);
-    if (!job || job->state != model::State::active || job->lease != life.lease) {
-      life.leased = job && job->state == model::State::active;
+    if (!job || job->state != model::State::active) {
       it = leased_.erase(it);
       continue;
     }
-    life.leased_until = job->lease_expires_at;
-    if (job->expire_at.ms != 0) life.leased_until = std::min(life.leased_until, job->expire_at);
-    if (job->spec.max_runtime.ms != 0)
-      life.leased_until = std::min(life.leased_until, job->started_at + job->spec.max_runtime);
-    if (job->spec.timeout.ms != 0)
-      life.leased_until = std::min(life.leased_until,
-                                   job->started_at + base::Duration{job->spec.timeout.ms * 5 / 4});
-    if (life.leased_until <= now_ && engine.next_deadline() > now_)
+    if (nothing_due && held_until(*job) <= now_)
       return fmt::format("{} keeps a lease that has ended, and no tick is asked for (I12)",
                          show(id));
     ++it;

@@ -55,15 +55,18 @@ void Model::arrive(JobRecord& job) {
 }
 
 QueueState& Model::make_queue(std::string_view name) {
-  const auto [it, made] = queues_.try_emplace(std::string(name));
-  if (made) {
-    it->second.record.name = Blob(name);
-    it->second.record.created_at = now_;
-  }
-  return it->second;
+  if (const auto it = queues_.find(name); it != queues_.end()) return it->second;
+  QueueState& queue = queues_[std::string(name)];
+  queue.record.name = Blob(name);
+  queue.record.created_at = now_;
+  return queue;
 }
 
 QueueState& Model::queue_of(const JobRecord& job) { return make_queue(job.spec.queue.view()); }
+
+const QueueState& Model::queue_of(const JobRecord& job) const {
+  return queues_.find(job.spec.queue.view())->second;
+}
 
 JobRecord* Model::find_live(JobId id) {
   const auto it = live_.find(id.sequence());
@@ -95,7 +98,7 @@ bool Model::has_queue_task(std::string_view queue) const {
 
 Instant Model::kept_until(const JobRecord& job) const {
   const std::int64_t minute = job.ended_at.ms / 60'000;
-  const auto& retention = queues_.at(std::string(job.spec.queue.view())).record.settings.retention;
+  const auto& retention = queue_of(job).record.settings.retention;
   return Instant{(minute + 1) * 60'000} + retention.of(job.state);  // 9.3
 }
 

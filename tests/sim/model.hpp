@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -118,11 +119,15 @@ class Model {
   [[nodiscard]] std::uint64_t next_lease() const { return next_lease_; }
   [[nodiscard]] const Jobs& live() const { return live_; }
   [[nodiscard]] const Jobs& ended() const { return ended_; }
-  [[nodiscard]] const std::map<std::string, QueueState>& queues() const { return queues_; }
-  [[nodiscard]] const std::set<std::string>& paused_groups() const { return paused_groups_; }
+  [[nodiscard]] const std::map<std::string, QueueState, std::less<>>& queues() const {
+    return queues_;
+  }
+  [[nodiscard]] const std::set<std::string, std::less<>>& paused_groups() const {
+    return paused_groups_;
+  }
   [[nodiscard]] const std::map<Seq, model::BatchRecord>& batches() const { return batches_; }
   [[nodiscard]] const std::map<Seq, ScheduleState>& schedules() const { return schedules_; }
-  [[nodiscard]] const std::map<std::string, model::WorkerRecord>& workers() const {
+  [[nodiscard]] const std::map<std::string, model::WorkerRecord, std::less<>>& workers() const {
     return workers_;
   }
   [[nodiscard]] const std::map<std::string, RememberedReply>& remembered() const {
@@ -169,6 +174,7 @@ class Model {
   void arrive(JobRecord& job);
   QueueState& make_queue(std::string_view name);
   QueueState& queue_of(const JobRecord& job);
+  [[nodiscard]] const QueueState& queue_of(const JobRecord& job) const;
   JobRecord* find_live(JobId id);
   JobRecord* find_any(JobId id);
 
@@ -286,11 +292,11 @@ class Model {
 
   Jobs live_;
   Jobs ended_;  ///< those that are kept
-  std::map<std::string, QueueState> queues_;
-  std::set<std::string> paused_groups_;
+  std::map<std::string, QueueState, std::less<>> queues_;
+  std::set<std::string, std::less<>> paused_groups_;
   std::map<Seq, model::BatchRecord> batches_;  ///< finished ones too
   std::map<Seq, ScheduleState> schedules_;
-  std::map<std::string, model::WorkerRecord> workers_;
+  std::map<std::string, model::WorkerRecord, std::less<>> workers_;
   std::map<std::string, RememberedReply> remembered_;
   std::deque<model::TaskRecord> tasks_;
   std::vector<Seq> finishing_;  ///< batches whose last member was counted in this command

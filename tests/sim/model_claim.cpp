@@ -100,8 +100,7 @@ bool Model::queue_runs(const QueueState& queue) const {
 
 /// 4.1, what concerns the job's group and the key of its concurrency.
 bool Model::key_runs(const QueueState& queue, const JobRecord& job) const {
-  if (!job.spec.group.empty() && paused_groups_.contains(std::string(job.spec.group.view())))
-    return false;
+  if (!job.spec.group.empty() && paused_groups_.contains(job.spec.group.view())) return false;
   const auto& limit = queue.record.settings.concurrency_per;
   if (!limit) return true;
   const auto key = limit_key(job, limit->per);
@@ -203,7 +202,7 @@ command::ClaimedJob Model::start(JobRecord& job, const command::Claim& c) {
 
 Instant Model::claimable_at(const JobRecord& job) const {
   if (job.state != State::pending) return base::kNever;
-  const QueueState& queue = queues_.at(std::string(job.spec.queue.view()));
+  const QueueState& queue = queue_of(job);
   if (!queue_runs(queue) || !key_runs(queue, job)) return base::kNever;
   const auto& settings = queue.record.settings;
   Instant at = now_;
