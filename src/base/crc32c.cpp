@@ -1,9 +1,14 @@
-// CRC-32C by slicing: eight tables let one step take eight bytes.
+// CRC-32C by the processor's own instruction where it has one, else by slicing: eight tables let
+// one step take eight bytes.
 #include "base/crc32c.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstring>
+
+#if defined(__x86_64__)
+#include <nmmintrin.h>
+#endif
 
 namespace jobbie::base {
 namespace {
@@ -32,9 +37,29 @@ constexpr Tables kTables = [] {
   return tables;
 }();
 
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(std::string_view bytes,
+                                                                      std::uint32_t so_far) {
+  std::uint64_t crc = ~so_far;
+  const char* p = bytes.data();
+  std::size_t left = bytes.size();
+  for (; left >= sizeof(std::uint64_t); left -= sizeof(std::uint64_t), p += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, p, sizeof word);
+    crc = _mm_crc32_u64(crc, word);
+  }
+  auto crc32 = static_cast<std::uint32_t>(crc);
+  for (; left > 0; --left, ++p) crc32 = _mm_crc32_u8(crc32, static_cast<unsigned char>(*p));
+  return ~crc32;
+}
+
+// A constant of the machine, asked for once.
+const bool kHasInstruction = __builtin_cpu_supports("sse4.2") != 0;
+#endif
+
 }  // namespace
 
-std::uint32_t crc32c(std::string_view bytes, std::uint32_t so_far) {
+std::uint32_t crc32c_by_table(std::string_view bytes, std::uint32_t so_far) {
   std::uint32_t crc = ~so_far;
   const char* p = bytes.data();
   std::size_t left = bytes.size();
@@ -49,6 +74,13 @@ std::uint32_t crc32c(std::string_view bytes, std::uint32_t so_far) {
   for (; left > 0; --left, ++p)
     crc = (crc >> 8) ^ kTables[0][(crc ^ static_cast<unsigned char>(*p)) & 0xff];
   return ~crc;
+}
+
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t so_far) {
+#if defined(__x86_64__)
+  if (kHasInstruction) return crc32c_by_instruction(bytes, so_far);
+#endif
+  return crc32c_by_table(bytes, so_far);
 }
 
 }  // namespace jobbie::base

@@ -36,6 +36,7 @@ TEST(Crc32c, AgreesWithTheDefinitionAtEveryLengthAndSplit) {
   for (int length = 0; length < 70; ++length) {
     const auto whole = crc32c(bytes);
     EXPECT_EQ(whole, reference(bytes)) << length;
+    EXPECT_EQ(crc32c_by_table(bytes), whole) << length;
     for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
       const auto first = crc32c(std::string_view(bytes).substr(0, cut));
       EXPECT_EQ(crc32c(std::string_view(bytes).substr(cut), first), whole) << length << ' ' << cut;

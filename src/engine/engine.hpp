@@ -98,6 +98,9 @@ class Loader {
   explicit Loader(EndedJobs& ended, const Options& options = {});
   ~Loader();
   base::Result<void> add(command::Item item);
+  /// A promise that spares memory: everything but jobs has been added. From here on each job goes
+  /// into the engine at once, instead of waiting for all others.
+  base::Result<void> only_jobs_follow();
   base::Result<Engine> finish();
 
  private:

@@ -15,14 +15,17 @@ base::Error contradiction(std::string message) {
 
 }  // namespace
 
-/// Items wait here until all are in: a job needs its queue, a lane the queue's limits.
+/// Items wait here until all are in: a job needs its queue, a lane the queue's limits. Jobs do not
+/// wait once they are all that is still to come.
 struct Loader::Pending {
   Pending(EndedJobs& ended, const Options& options)
       : core(std::make_unique<Core>(ended, options)) {}
 
   std::unique_ptr<Core> core;
   bool has_meta = false;
+  bool only_jobs_follow = false;
   std::vector<model::JobRecord> jobs;
+  std::vector<Slot> slots;  ///< of jobs that are in the engine and in no list yet
   std::vector<model::TallyRecord> tallies;
   std::vector<model::WindowRecord> windows;
   std::vector<model::TaskRecord> tasks;
@@ -34,7 +37,7 @@ struct Loader::Pending {
   base::Result<void> take(model::ScheduleRecord record);
   base::Result<void> take(model::WorkerRecord record);
   base::Result<void> take(model::IdempotencyRecord record);
-  base::Result<void> take(model::JobRecord record) { return keep(jobs, std::move(record)); }
+  base::Result<void> take(model::JobRecord record);
   base::Result<void> take(model::TallyRecord record) { return keep(tallies, std::move(record)); }
   base::Result<void> take(model::WindowRecord record) { return keep(windows, std::move(record)); }
   base::Result<void> take(model::TaskRecord record) { return keep(tasks, std::move(record)); }
@@ -48,10 +51,11 @@ struct Loader::Pending {
   base::Result<void> place_tallies();
   base::Result<void> place_windows();
   base::Result<void> place_tasks();
-  base::Result<void> place_jobs();
-  base::Result<Slot> place_job(const model::JobRecord& record);
+  base::Result<void> place_all_but_jobs();
+  base::Result<void> place_job(const model::JobRecord& record);
+  base::Result<void> link_jobs();
   [[nodiscard]] std::string fault_in(const model::JobRecord& record) const;
-  void link_groups(std::vector<Slot> slots);
+  void link_groups();
 };
 
 base::Result<void> Loader::Pending::take(model::MetaRecord record) {
@@ -194,7 +198,19 @@ std::string Loader::Pending::fault_in(const model::JobRecord& record) const {
   return {};
 }
 
-base::Result<Slot> Loader::Pending::place_job(const model::JobRecord& record) {
+base::Result<void> Loader::Pending::take(model::JobRecord record) {
+  return only_jobs_follow ? place_job(record) : keep(jobs, std::move(record));
+}
+
+base::Result<void> Loader::Pending::place_all_but_jobs() {
+  only_jobs_follow = true;
+  if (!has_meta) return std::unexpected(contradiction("there is no meta record"));
+  if (auto done = place_tallies(); !done) return done;
+  if (auto done = place_windows(); !done) return done;
+  return place_tasks();
+}
+
+base::Result<void> Loader::Pending::place_job(const model::JobRecord& record) {
   if (const auto fault = fault_in(record); !fault.empty())
     return std::unexpected(contradiction(fmt::format("job {}: {}", record.id.text(), fault)));
   const Slot slot = core->adopt(record);
@@ -203,7 +219,6 @@ base::Result<Slot> Loader::Pending::place_job(const model::JobRecord& record) {
   job.stored = true;
   ++core->live;
   ++queue.counts[static_cast<std::size_t>(job.state)];
-  core->link_to_queue(slot);
   if (!record.spec.group.empty()) core->enrol_in_group(slot);
   core->assign_keys(slot);
   if (record.holds_unique) {
@@ -219,32 +234,33 @@ base::Result<Slot> Loader::Pending::place_job(const model::JobRecord& record) {
     core->begin_holding(job, nullptr);
   }
   core->rearm(slot);
-  return slot;
-}
-
-base::Result<void> Loader::Pending::place_jobs() {
-  const auto by_arrival = [](const auto& a, const auto& b) { return a.arrival < b.arrival; };
-  std::sort(jobs.begin(), jobs.end(), by_arrival);
-  const auto same = [](const auto& a, const auto& b) { return a.arrival == b.arrival; };
-  if (std::adjacent_find(jobs.begin(), jobs.end(), same) != jobs.end())
-    return std::unexpected(contradiction("two jobs arrived at once"));
-  std::vector<Slot> slots;
-  for (auto& record : jobs) {
-    auto slot = place_job(record);
-    if (!slot) return std::unexpected(std::move(slot).error());
-    slots.push_back(*slot);
-    record = {};
-  }
-  link_groups(slots);
-  // In order of sequence every job joins the end of its lane.
-  std::sort(slots.begin(), slots.end(),
-            [&](Slot a, Slot b) { return core->jobs[a].sequence() < core->jobs[b].sequence(); });
-  for (const Slot slot : slots)
-    if (core->jobs[slot].state == State::pending) core->enter_lane(slot);
+  slots.push_back(slot);
   return {};
 }
 
-void Loader::Pending::link_groups(std::vector<Slot> slots) {
+/// Puts the jobs into the lists that have an order: those of their queues and groups by arrival,
+/// lanes by sequence, where each joins the end. They come in that order or nearly so.
+base::Result<void> Loader::Pending::link_jobs() {
+  const auto sort_by = [this](auto key) {
+    const auto less = [&](Slot a, Slot b) { return key(core->jobs[a]) < key(core->jobs[b]); };
+    if (!std::is_sorted(slots.begin(), slots.end(), less))
+      std::sort(slots.begin(), slots.end(), less);
+  };
+  sort_by([](const Job& job) { return job.arrival; });
+  const auto same = [this](Slot a, Slot b) {
+    return core->jobs[a].arrival == core->jobs[b].arrival;
+  };
+  if (std::adjacent_find(slots.begin(), slots.end(), same) != slots.end())
+    return std::unexpected(contradiction("two jobs arrived at once"));
+  for (const Slot slot : slots) core->link_to_queue(slot);
+  sort_by([](const Job& job) { return job.sequence(); });
+  for (const Slot slot : slots)
+    if (core->jobs[slot].state == State::pending) core->enter_lane(slot);
+  link_groups();
+  return {};
+}
+
+void Loader::Pending::link_groups() {
   std::erase_if(slots, [&](Slot slot) { return core->jobs[slot].group_slot() == 0; });
   std::sort(slots.begin(), slots.end(), [&](Slot a, Slot b) {
     return core->jobs[a].placement->group_arrival < core->jobs[b].placement->group_arrival;
@@ -257,16 +273,22 @@ Loader::Loader(EndedJobs& ended, const Options& options)
 Loader::~Loader() = default;
 
 base::Result<void> Loader::add(command::Item item) {
+  if (pending_->only_jobs_follow && !std::holds_alternative<model::JobRecord>(item))
+    return std::unexpected(contradiction("something else follows the jobs"));
   return std::visit([&](auto& record) { return pending_->take(std::move(record)); }, item);
 }
 
+base::Result<void> Loader::only_jobs_follow() { return pending_->place_all_but_jobs(); }
+
 base::Result<Engine> Loader::finish() {
   Pending& pending = *pending_;
-  if (!pending.has_meta) return std::unexpected(contradiction("there is no meta record"));
-  if (auto done = pending.place_tallies(); !done) return std::unexpected(std::move(done).error());
-  if (auto done = pending.place_windows(); !done) return std::unexpected(std::move(done).error());
-  if (auto done = pending.place_tasks(); !done) return std::unexpected(std::move(done).error());
-  if (auto done = pending.place_jobs(); !done) return std::unexpected(std::move(done).error());
+  if (!pending.only_jobs_follow) {
+    if (auto done = only_jobs_follow(); !done) return std::unexpected(std::move(done).error());
+  }
+  for (const auto& record : pending.jobs)
+    if (auto done = pending.place_job(record); !done)
+      return std::unexpected(std::move(done).error());
+  if (auto done = pending.link_jobs(); !done) return std::unexpected(std::move(done).error());
   Core& core = *pending.core;
   core.wake_throttled_queues();
   core.forget_changes();

@@ -1,0 +1,88 @@
+// The program: `jobbie <command>`.
+#include <cstdio>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "server.hpp"
+#include "settings.hpp"
+#include "store/store.hpp"
+#include "version.hpp"
+
+namespace {
+
+constexpr const char* kIntroduction = R"(Jobbie {}: a job queue in one binary.
+
+Start a server, which keeps its data in ./data and listens on 127.0.0.1:8080:
+  jobbie server
+
+Then, in another terminal:
+  curl -X POST http://localhost:8080/api/v1/enqueue \
+    -H "Content-Type: application/json" \
+    -d '{{"queue": "test", "payload": {{"hello": "world"}}}}'
+
+`jobbie --help` lists all commands.
+)";
+
+int check_database(const std::string& data_dir) {
+  const auto findings = jobbie::store::check_database(data_dir + "/jobbie.db");
+  if (!findings) {
+    fmt::print(stderr, "jobbie: {}\n", findings.error().message);
+    return 2;
+  }
+  for (const auto& finding : *findings) fmt::print("{}\n", finding);
+  if (!findings->empty()) return 1;
+  fmt::print("{}/jobbie.db is sound\n", data_dir);
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Jobbie: a job queue in one binary");
+  app.set_version_flag("--version", std::string(jobbie::app::kVersion));
+  app.require_subcommand(0, 1);
+
+  jobbie::app::Settings settings;
+  CLI::App* server = app.add_subcommand("server", "Start a server");
+  jobbie::app::declare_settings(*server, settings);
+
+  CLI::App* version = app.add_subcommand("version", "Print the version");
+
+  std::string data_dir = settings.data_dir;
+  CLI::App* db = app.add_subcommand("db", "Look after the database of a stopped server");
+  db->require_subcommand(1);
+  CLI::App* check = db->add_subcommand("check", "Compare every table with every other");
+  check->add_option("--data-dir", data_dir, "Where everything is kept")->capture_default_str();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : 2;
+  }
+  if (version->parsed()) {
+    fmt::print("jobbie {}\n", jobbie::app::kVersion);
+    return 0;
+  }
+  if (check->parsed()) return check_database(data_dir);
+  if (server->parsed()) {
+    if (auto complete = jobbie::app::complete_settings(*server, settings); !complete) {
+      fmt::print(stderr, "jobbie: {}\n", complete.error().message);
+      return 2;
+    }
+    return jobbie::app::run_server(settings);
+  }
+  fmt::print(kIntroduction, jobbie::app::kVersion);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "jobbie: {}\n", error.what());
+    return 1;
+  }
+}

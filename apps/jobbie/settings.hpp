@@ -1,0 +1,50 @@
+// What the server can be told: by flag, by environment, by a TOML file, in this order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/journal.hpp"
+#include "base/result.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace jobbie::app {
+
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+struct Settings {
+  std::string data_dir = "./data";
+  std::string http = "127.0.0.1:8080";
+  std::string node = "node-1";
+  std::string log_level = "info";
+  std::string config;
+  std::uint64_t max_payload_bytes = std::uint64_t{1} << 20;
+  std::uint64_t segment_bytes = std::uint64_t{64} << 20;
+  std::uint64_t cache_bytes = std::uint64_t{32} << 20;
+  std::uint32_t io_threads = 1;
+  bool access_log = false;
+  bool insecure = false;
+};
+
+/// Declares the flags of `jobbie server`, with the variables that stand for them.
+void declare_settings(CLI::App& server, Settings& settings);
+
+/// After parsing: fills from the file what neither a flag nor a variable gave, and checks all of
+/// it.
+base::Result<void> complete_settings(const CLI::App& server, Settings& settings);
+
+/// `HOST:PORT`, with the host in brackets where it is an IPv6 address.
+base::Result<Address> parse_address(const std::string& text);
+
+/// Whether nobody but this machine can reach it.
+bool is_loopback(const std::string& host);
+
+}  // namespace jobbie::app

@@ -1,0 +1,1 @@
+"""The parts of bench/run_load: systems to measure, measures, the machine, and the report."""

@@ -1,0 +1,116 @@
+// A request on its way between a face and the node: commands or a question in, replies out.
+//
+// A face makes a Call on the thread of its connection and submits it. The node puts its commands
+// into one entry, waits until that is durable, applies it, and gives the call back to the inbox it
+// came from, where `finish` runs on the face's own thread. So nothing here needs a lock: a call is
+// owned by one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "base/id.hpp"
+#include "base/time.hpp"
+#include "command/command.hpp"
+#include "command/reply.hpp"
+#include "model/records.hpp"
+
+namespace jobbie::call {
+
+/// Why a call comes back without an answer. It changed nothing, except for `lost_track`.
+enum class Trouble : std::uint8_t {
+  none = 0,
+  overloaded,  ///< a bounded queue is full: 429, try again soon
+  no_leader,   ///< 503, try again soon
+  stopping,    ///< the node is shutting down: 503
+  disk_full,   ///< 507: reads go on, writes wait for space
+  lost_track,  ///< proposed, and the outcome is not known (leadership lost): 503
+  unreadable,  ///< the database could not be read: 500
+};
+
+/// Questions that the node answers from its own state, after everything it has applied.
+struct JobQuery {
+  base::JobId job;
+};
+struct BatchQuery {
+  base::BatchId batch;
+};
+struct StatusQuery {};
+using Query = std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery>;
+
+/// How the node itself stands.
+struct NodeStatus {
+  std::uint64_t node_id = 0;
+  std::uint64_t term = 0;
+  std::uint64_t applied_index = 0;
+  std::uint64_t stored_index = 0;   ///< in the database
+  std::uint64_t durable_index = 0;  ///< in the database, and synced: the log is cut behind it
+  std::uint64_t state_hash = 0;
+  std::uint64_t live_jobs = 0;
+  std::uint64_t waiting_fetches = 0;
+  std::uint64_t store_lag_rows = 0;
+  bool leader = false;
+  bool disk_full = false;
+  base::Instant now;
+  base::Instant started_at;
+};
+using Answer = std::variant<std::monostate, std::optional<model::JobRecord>,
+                            std::optional<model::BatchRecord>, NodeStatus>;
+
+class Call;
+
+/// Where finished calls of one thread arrive.
+class Inbox {
+ public:
+  virtual ~Inbox() = default;
+  /// From any thread. Soon `finish` of each runs on the inbox's own thread, in this order.
+  virtual void deliver(std::vector<std::unique_ptr<Call>> calls) = 0;
+};
+
+class Call {
+ public:
+  /// `inbox` must outlive the call.
+  explicit Call(Inbox& inbox) : inbox_(&inbox) {}
+  virtual ~Call() = default;
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  /// On the inbox's thread, once: the out fields below are set.
+  virtual void finish() = 0;
+
+  [[nodiscard]] Inbox& inbox() const { return *inbox_; }
+
+  // In. Either commands, applied one after the other in one entry, or a query.
+  std::vector<command::Command> commands;
+  Query query;
+  /// How long the last command, if it is a Claim that finds nothing, may wait for a job. The
+  /// commands before it are applied at once in any case.
+  base::Duration wait;
+  /// Set by the face when the client of a waiting claim has gone. Shared, because the face sets it
+  /// while the node owns the call. Null where nothing waits.
+  std::shared_ptr<std::atomic<bool>> hung_up;
+
+  // Out.
+  Trouble trouble = Trouble::none;
+  std::vector<command::Reply> replies;  ///< one for each command
+  Answer answer;
+
+ private:
+  Inbox* inbox_;
+};
+
+/// What the node offers to faces.
+class Service {
+ public:
+  virtual ~Service() = default;
+  /// From any thread; never blocks. Every call comes back to its inbox, whatever happens.
+  virtual void submit(std::unique_ptr<Call> call) = 0;
+  /// From any thread: whether requests are served now (`/readyz`).
+  [[nodiscard]] virtual bool ready() const = 0;
+};
+
+}  // namespace jobbie::call

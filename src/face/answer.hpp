@@ -1,0 +1,20 @@
+// What a face sends back, before it becomes bytes on a connection.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace jobbie::face {
+
+inline constexpr std::string_view kJson = "application/json";
+inline constexpr std::string_view kProblemJson = "application/problem+json";
+
+struct Answer {
+  int status = 200;
+  bool problem = false;        ///< the body is problem+json
+  std::string body;            ///< JSON; empty with 204
+  std::string allow;           ///< of a 405
+  unsigned retry_after_s = 0;  ///< zero: not said
+};
+
+}  // namespace jobbie::face

@@ -1,0 +1,45 @@
+// From the node's outcome to the connection.
+#include "face/exchange.hpp"
+
+#include <string>
+
+namespace jobbie::face {
+
+void Exchange::watch_hang_up() {
+  // Shared, because the node reads it on its own thread while the connection may end on ours.
+  hung_up = std::make_shared<std::atomic<bool>>(false);
+  responder_.on_hang_up([flag = hung_up] { flag->store(true, std::memory_order_relaxed); });
+}
+
+void Exchange::finish() {
+  Answer out;
+  write_answer(out);
+  send(responder_, std::move(out));
+}
+
+void Exchange::write_answer(Answer& out) const {
+  if (trouble != call::Trouble::none) return write(problem_of(trouble), out);
+  if (replies.size() != expected_replies_) return write(Problem{}, out);
+  render(out);
+}
+
+void Exchange::write_refusal(const command::Reply& reply, Answer& out) {
+  const auto* refusal = std::get_if<command::Refusal>(&reply);
+  write(refusal != nullptr ? problem_of(*refusal) : Problem{}, out);
+}
+
+void send(http::Responder& responder, Answer&& answer) {
+  const auto type = answer.problem        ? kProblemJson
+                    : answer.body.empty() ? std::string_view{}
+                                          : kJson;
+  if (answer.allow.empty() && answer.retry_after_s == 0)
+    return responder.send(answer.status, type, answer.body);
+  http::Response response{
+      .status = answer.status, .content_type = type, .body = std::move(answer.body)};
+  if (!answer.allow.empty()) response.headers.emplace_back("allow", std::move(answer.allow));
+  if (answer.retry_after_s != 0)
+    response.headers.emplace_back("retry-after", std::to_string(answer.retry_after_s));
+  responder.send(std::move(response));
+}
+
+}  // namespace jobbie::face

@@ -1,0 +1,149 @@
+// Routes, media types, look-ups and health.
+#include "face/native/native.hpp"
+
+#include <string>
+
+#include "face/native/native_test_support.hpp"
+
+namespace jobbie::face {
+namespace {
+
+using http::Method;
+
+TEST_F(NativeTest, TellsPathsFromMethods) {
+  auto out = refused({.method = Method::get, .path = "/api/v1/nothing", .body = ""});
+  expect_problem(out, {"", 404, "no_such_endpoint", ""});
+  out = refused({.method = Method::get, .path = "/api/v1/enqueue", .body = ""});
+  expect_problem(out, {"", 405, "method_not_allowed", ""});
+  EXPECT_EQ(out.allow, "POST");
+  out = refused({.method = Method::del, .path = "/healthz", .body = ""});
+  expect_problem(out, {"", 405, "method_not_allowed", ""});
+  EXPECT_EQ(out.allow, "GET, HEAD");
+  for (const char* path : {"/api/v1/ack/", "/api/v1/enqueue/", "/api/v1/jobs/a/b", "/api", "*"}) {
+    out = refused({.method = Method::post, .path = path, .body = "{}"});
+    EXPECT_EQ(out.status, 404) << path;
+  }
+  out = refused({.method = Method::get, .path = "/api/v1/jobs/%zz", .body = ""});
+  expect_problem(out, {"", 400, "bad_path", ""});
+}
+
+TEST_F(NativeTest, TakesJsonOnly) {
+  const auto status = [this](std::string_view type) {
+    auto prepared = prepare({.path = "/api/v1/enqueue",
+                             .body = R"({"queue":"q"})",
+                             .headers = {{"content-type", type}}});
+    return prepared.exchange ? 200 : prepared.answer.status;
+  };
+  EXPECT_EQ(status("application/json"), 200);
+  EXPECT_EQ(status("Application/JSON; charset=utf-8"), 200);
+  EXPECT_EQ(status("application/vnd.jobbie+json"), 200);
+  EXPECT_EQ(status(""), 200);
+  EXPECT_EQ(status("text/plain"), 415);
+  EXPECT_EQ(status("application/x-www-form-urlencoded"), 415);
+  const auto out = refused({.path = "/api/v1/enqueue",
+                            .body = "{}",
+                            .headers = {{"content-type", "application/x-www-form-urlencoded"}}});
+  EXPECT_NE(out.body.find("-H 'Content-Type: application/json'"), std::string::npos) << out.body;
+}
+
+TEST_F(NativeTest, TellsHealth) {
+  EXPECT_EQ(prepare({.method = Method::get, .path = "/healthz"}).answer.status, 200);
+  EXPECT_EQ(prepare({.method = Method::head, .path = "/healthz"}).answer.status, 200);
+  EXPECT_EQ(prepare({.method = Method::get, .path = "/readyz"}).answer.status, 200);
+  EXPECT_EQ(prepare({.method = Method::get, .path = "/"}).answer.status, 200);
+  service_.is_ready = false;
+  EXPECT_EQ(prepare({.method = Method::get, .path = "/readyz"}).answer.status, 503);
+}
+
+TEST_F(NativeTest, AllowsLargerBodiesWhereManyJobsCome) {
+  EXPECT_GT(native_.body_limit(Method::post, "/api/v1/enqueue"), std::size_t{1} << 20);
+  EXPECT_EQ(native_.body_limit(Method::post, "/api/v1/enqueue/batch"), std::size_t{32} << 20);
+  EXPECT_EQ(native_.body_limit(Method::post, "/nothing"), std::nullopt);
+}
+
+TEST_F(NativeTest, LooksUpJobs) {
+  const auto exchange = call({.method = Method::get, .path = "/api/v1/jobs/" + std::string(kJobA)});
+  EXPECT_EQ(std::get<call::JobQuery>(exchange->query).job, job_id(kJobA));
+  exchange->answer = std::optional<model::JobRecord>();
+  expect_problem(answer(*exchange), {"", 404, "not_found", ""});
+
+  model::JobRecord job;
+  job.id = base::JobId{base::Ulid::make({1'770'804'000'000}, 1, 2)};
+  job.state = model::State::active;
+  job.spec.queue = base::Blob("emails.send");
+  job.spec.payload = base::Blob(R"({ "n": 1.0 })");
+  job.spec.expire_after = base::hours(1);
+  job.spec.unique = {.key = base::Blob("k"), .period = base::seconds(3600)};
+  job.attempt = 2;
+  job.started_at = {1'770'804'001'000};
+  job.worker = base::Blob("worker-abc");
+  job.hostname = base::Blob("pod");
+  job.errors.push_back({.ordinal = 1,
+                        .attempt = 1,
+                        .at = {1'770'804'005'000},
+                        .error = base::Blob("SMTP \"timeout\"")});
+  job.error_count = 1;
+  exchange->answer = std::optional(job);
+  const auto out = answer(*exchange);
+  EXPECT_EQ(out.status, 200);
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"id", job.id.text()},
+      {"queue", "emails.send"},
+      {"payload", R"({ "n": 1.0 })"},
+      {"state", "active"},
+      {"priority", "normal"},
+      {"attempt", "2"},
+      {"max_retries", "3"},
+      {"retry_backoff", "exponential"},
+      {"retry_base_delay", "5s"},
+      {"retry_max_delay", "10m"},
+      {"created_at", "2026-02-11T10:00:00.000Z"},
+      {"scheduled_at", "null"},
+      {"started_at", "2026-02-11T10:00:01.000Z"},
+      {"completed_at", "null"},
+      {"expire_after", "1h"},
+      {"unique_key", "k"},
+      {"unique_period", "3600"},
+      {"unique_until", "end"},
+      {"batch_id", "null"},
+      {"tags", "{}"},
+      {"progress", "null"},
+      {"checkpoint", "null"},
+      {"result", "null"},
+      {"errors", R"([{"attempt":1,"error":"SMTP \"timeout\"","backtrace":null,)"
+                 R"("at":"2026-02-11T10:00:05.000Z","worker_id":null}])"},
+      {"worker", R"({"id":"worker-abc","hostname":"pod"})"}};
+  for (const auto& [name, value] : expected) EXPECT_EQ(member_of(out, name), value) << name;
+  expect_problem(refused({.method = Method::get, .path = "/api/v1/jobs/job_x"}),
+                 {"", 404, "not_found", ""});
+}
+
+TEST_F(NativeTest, LooksUpBatches) {
+  const std::string id = "batch_01JZ0000000000000000000003";
+  const auto exchange = call({.method = Method::get, .path = "/api/v1/batches/" + id});
+  exchange->answer = std::optional(model::BatchRecord{.id = *base::BatchId::parse(id),
+                                                      .total = 3,
+                                                      .pending = 1,
+                                                      .succeeded = 2,
+                                                      .callback_queue = base::Blob("done")});
+  const auto out = answer(*exchange);
+  EXPECT_EQ(member_of(out, "id"), id);
+  EXPECT_EQ(member_of(out, "status"), "pending");
+  EXPECT_EQ(member_of(out, "total"), "3");
+  EXPECT_EQ(member_of(out, "callback_queue"), "done");
+  EXPECT_EQ(member_of(out, "callback_payload"), "null");
+  expect_problem(refused({.method = Method::get, .path = "/api/v1/batches/job_x"}),
+                 {"", 404, "not_found", ""});
+}
+
+TEST_F(NativeTest, TellsTheClustersState) {
+  const auto exchange = call({.method = Method::get, .path = "/api/v1/cluster/status"});
+  exchange->answer = call::NodeStatus{.node_id = 1, .term = 2, .state_hash = 255, .leader = true};
+  const auto out = answer(*exchange);
+  EXPECT_EQ(member_of(out, "role"), "leader");
+  EXPECT_EQ(member_of(out, "state_hash"), "00000000000000ff");
+  EXPECT_EQ(member_of(out, "nodes"), R"([{"id":1,"role":"leader","applied_index":0}])");
+}
+
+}  // namespace
+}  // namespace jobbie::face

@@ -1,0 +1,263 @@
+// The reading side of a connection: from bytes to the handler.
+#include "http/connection.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <vector>
+
+#include <sys/socket.h>
+
+#include "base/check.hpp"
+#include "http/characters.hpp"
+#include "http/problem.hpp"
+
+namespace jobbie::http {
+namespace {
+
+/// Room for a read when it is not known how much is to come.
+constexpr std::size_t kPlainReadBytes = std::size_t{16} * 1024;
+
+std::int64_t steady_us() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+bool is_request_id(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxRequestIdBytes &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7F; });
+}
+
+}  // namespace
+
+Connection::Connection(EventLoop& loop, ConnectionId id, asio::ip::tcp::socket socket, Peer peer)
+    : loop_(loop),
+      id_(id),
+      socket_(std::move(socket)),
+      peer_(std::move(peer)),
+      parser_(loop.shared().limits) {}
+
+Connection::~Connection() { release_held(); }
+
+void Connection::on_readable() {
+  read_armed_ = false;
+  loop_.touch(*this);
+  if (closing_)
+    discard();
+  else if (held_.empty())
+    read_fresh();
+  else
+    read_held();
+}
+
+void Connection::on_writable() {
+  write_armed_ = false;
+  loop_.touch(*this);
+}
+
+/// True if something was read; else the end or the failure has been dealt with.
+bool Connection::take_read(long count) {
+  if (count > 0) return true;
+  if (count == 0)
+    on_end();
+  else if (errno != EAGAIN && errno != EINTR)
+    die();
+  return false;
+}
+
+/// The usual case: nothing is left over from before, so the loop's own buffer will do, and a
+/// request that comes whole is never copied.
+void Connection::read_fresh() {
+  const std::span<char> space = loop_.read_buffer();
+  const long count = ::recv(socket_.native_handle(), space.data(), space.size(), 0);
+  if (!take_read(count)) return;
+  hold(process(space.first(static_cast<std::size_t>(count))));
+}
+
+void Connection::read_held() {
+  if (!make_room()) return;
+  const std::span<char> space = held_.room();
+  const long count = ::recv(socket_.native_handle(), space.data(), space.size(), 0);
+  if (!take_read(count)) return;
+  held_.grow(static_cast<std::size_t>(count));
+  go_on_with_held();
+}
+
+void Connection::go_on_with_held() { hold(process(held_.data())); }
+
+/// A closing connection still listens for the client's end, and reads what the client was sending
+/// when it was refused: closing with unread bytes would reset the connection and lose the answer.
+void Connection::discard() {
+  const std::span<char> space = loop_.read_buffer();
+  const long count = ::recv(socket_.native_handle(), space.data(), space.size(), 0);
+  if (!take_read(count)) return;
+  discarded_bytes_ += static_cast<std::size_t>(count);
+  if (discarded_bytes_ > kMaxDiscardBytes && lingering_) die();
+}
+
+void Connection::on_end() {
+  ended_ = true;
+  closing_ = true;
+  if (lingering_) {
+    die();
+    return;
+  }
+  // A callback may answer, and so change the slots.
+  std::vector<Task> callbacks;
+  for (std::size_t i = 0; i < slots_.size(); ++i)
+    if (slots_[i].hang_up) callbacks.push_back(std::exchange(slots_[i].hang_up, nullptr));
+  for (Task& callback : callbacks) callback();
+}
+
+void Connection::die() {
+  if (dead_) return;
+  dead_ = true;
+  loop_.bury(id_);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    Task callback = std::exchange(slots_[i].hang_up, nullptr);
+    if (callback) callback();
+  }
+}
+
+/// Room for what is known to come, but only step by step: a client that announces much must also
+/// send it. False if the loop holds too much already; the request is then refused.
+bool Connection::make_room() {
+  const std::size_t size = held_.size();
+  const std::size_t announced = parser_.announced_bytes();
+  const std::size_t wanted = announced > size ? announced - size : kPlainReadBytes;
+  const std::size_t step = std::min(wanted, std::max(kGrowBytes, size));
+  if (held_.capacity() - size < std::min(step, kPlainReadBytes)) {
+    const std::size_t limit = loop_.shared().limits.held_bytes;
+    if (loop_.held_bytes - counted_bytes_ + size + step > limit) {
+      refuse({.status = 503, .code = "overloaded", .detail = "too many requests are being read"});
+      return false;
+    }
+    held_.reserve(size + step);
+    hold(held_.data());
+  }
+  return true;
+}
+
+void Connection::hold(std::span<const char> rest) {
+  if (rest.empty()) {
+    release_held();
+    return;
+  }
+  held_.keep(rest);
+  loop_.held_bytes += held_.capacity() - counted_bytes_;
+  counted_bytes_ = held_.capacity();
+}
+
+void Connection::release_held() {
+  held_.release();
+  loop_.held_bytes -= counted_bytes_;
+  counted_bytes_ = 0;
+  paused_ = false;
+}
+
+bool Connection::may_take() const {
+  const Limits& limits = loop_.shared().limits;
+  return slots_.size() < limits.pipelined && pending_bytes() <= limits.answer_bytes;
+}
+
+/// Takes as many requests out of `data` as there are and as there is room for. Gives what is left.
+std::span<char> Connection::process(std::span<char> data) {
+  while (!data.empty() && !closing_ && !dead_ && may_take()) {
+    switch (parser_.feed(data)) {
+      case Parser::Step::more:
+        paused_ = false;
+        return data.first(parser_.compact(data));
+      case Parser::Step::head:
+        on_head(data);
+        break;
+      case Parser::Step::bad:
+        refuse(parser_.fault());
+        break;
+      case Parser::Step::complete:
+        dispatch(data);
+        data = data.subspan(parser_.consumed());
+        parser_.reset();
+        break;
+    }
+  }
+  if (closing_ || dead_) return {};
+  paused_ = !data.empty();
+  return data;
+}
+
+void Connection::on_head(std::span<const char> data) {
+  Request request;
+  parser_.view(data, loop_.header_views(), request);
+  const Shared& shared = loop_.shared();
+  parser_.set_body_limit(
+      shared.handler.body_limit(request.method, request.path).value_or(shared.limits.body_bytes));
+  // Told when it is this request's turn; a body that is here already, or too large, makes it moot.
+  continue_due_ = parser_.expects_continue();
+}
+
+void Connection::dispatch(std::span<const char> data) {
+  Request request;
+  parser_.view(data, loop_.header_views(), request);
+  request.remote = peer_.remote;
+  continue_due_ = false;
+
+  Slot slot;
+  slot.head_only = request.method == Method::head;
+  slot.old_version = parser_.old_version();
+  slot.wants_keep_alive = parser_.old_version() && request.keep_alive;
+  const std::string_view given = request.header("x-request-id");
+  if (is_request_id(given)) {
+    slot.given_id = given;
+    request.request_id = given;
+  } else {
+    slot.serial = loop_.ids().next();
+    std::string& text = loop_.id_text();
+    text.clear();
+    loop_.ids().append(text, slot.serial);
+    request.request_id = text;
+  }
+  if (loop_.shared().access_log)
+    slot.access = std::make_unique<Access>(Access{.method = std::string(request.method_text),
+                                                  .target = std::string(request.target),
+                                                  .began_us = steady_us()});
+  slots_.push_back(std::move(slot));
+  const std::uint64_t sequence = next_sequence_++;
+  if (!request.keep_alive || loop_.draining()) closing_ = true;
+
+  Responder responder(Ticket{.loop = &loop_, .connection = id_, .sequence = sequence});
+  try {
+    loop_.shared().handler.handle(request, std::move(responder));
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the responder has answered 500 on its way out
+  }
+}
+
+void Connection::refuse(const Fault& fault) {
+  closing_ = true;
+  continue_due_ = false;
+  Slot slot;
+  slot.serial = loop_.ids().next();
+  if (loop_.shared().access_log)
+    slot.access = std::make_unique<Access>(Access{.began_us = steady_us()});
+  slots_.push_back(std::move(slot));
+  Response response =
+      problem_response({.status = fault.status, .code = fault.code, .detail = fault.detail});
+  if (fault.status == 503) response.headers.emplace_back("retry-after", "1");
+  const std::string body = std::move(response.body);
+  answer(next_sequence_++, response, body);
+}
+
+void Connection::log_access(Slot& slot) {
+  if (!slot.access) return;
+  std::string ours;
+  if (slot.given_id.empty()) loop_.ids().append(ours, slot.serial);
+  loop_.shared().access_log({.method = slot.access->method,
+                             .target = slot.access->target,
+                             .remote = peer_.remote,
+                             .request_id = slot.given_id.empty() ? ours : slot.given_id,
+                             .status = slot.status,
+                             .body_bytes = slot.body_bytes,
+                             .duration_us = steady_us() - slot.access->began_us});
+}
+
+}  // namespace jobbie::http

@@ -1,0 +1,148 @@
+// One client's connection: bytes in, requests to the handler, answers out in the requests' order.
+//
+// Internal to this folder. Belongs to its loop's thread and is destroyed only at the end of a turn.
+//
+// Each request that was handed to the handler has a slot. The first slot's answer goes straight
+// into the output; one that is ready before its turn waits in its slot. `closing_` means that no
+// further request is taken: the client said so, or broke a rule, or ended its side, or the server
+// drains. A closing connection ends once its slots and its output are empty.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "http/asio.hpp"
+#include "http/buffer.hpp"
+#include "http/event_loop.hpp"
+#include "http/parser.hpp"
+#include "http/ring.hpp"
+#include "http/server.hpp"
+
+namespace jobbie::http {
+
+class Connection {
+ public:
+  Connection(EventLoop& loop, ConnectionId id, asio::ip::tcp::socket socket, Peer peer);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  [[nodiscard]] ConnectionId id() const { return id_; }
+  [[nodiscard]] bool dead() const { return dead_; }
+  [[nodiscard]] const std::string& address() const { return peer_.address; }
+
+  // For the loop.
+  /// True if it was not marked before.
+  bool mark_touched() { return !std::exchange(touched_, true); }
+  /// The end of a turn: writes, goes on with what was put off, waits for more, or closes.
+  void settle();
+  void on_deadline();
+  /// Tells those who wait that the client is gone; the loop destroys the connection after this
+  /// turn.
+  void die();
+
+  // For responders and streams. A sequence that is not waiting any more is passed over.
+  void answer(std::uint64_t sequence, const Response& response, std::string_view body);
+  void on_hang_up(std::uint64_t sequence, Task callback);
+  [[nodiscard]] bool is_waiting(std::uint64_t sequence);
+  bool begin_stream(std::uint64_t sequence, const Response& head);
+  bool write_stream(std::uint64_t sequence, std::string_view part);
+  void end_stream(std::uint64_t sequence);
+  [[nodiscard]] bool is_streaming(std::uint64_t sequence);
+  [[nodiscard]] std::size_t pending_bytes() const { return output_.size() - sent_ + slot_bytes_; }
+
+ private:
+  /// What an access record needs, kept only where there is a log.
+  struct Access {
+    std::string method;
+    std::string target;
+    std::int64_t began_us = 0;
+  };
+  struct Slot {
+    enum class State : std::uint8_t { waiting, streaming, answered };
+    State state = State::waiting;
+    bool head_only = false;
+    bool old_version = false;
+    bool wants_keep_alive = false;
+    std::uint64_t serial = 0;  ///< of our request id
+    std::string given_id;      ///< the client's
+    std::string bytes;         ///< the answer, until it is its turn
+    Task hang_up;
+    int status = 0;
+    std::size_t body_bytes = 0;
+    std::unique_ptr<Access> access;
+  };
+  enum class Phase : std::uint8_t { idle, head, body, busy };
+
+  // Reading (connection.cpp).
+  void on_readable();
+  void on_writable();
+  void read_fresh();
+  void read_held();
+  void discard();
+  bool take_read(long count);
+  void on_end();
+  [[nodiscard]] bool make_room();
+  void go_on_with_held();
+  std::span<char> process(std::span<char> data);
+  void on_head(std::span<const char> data);
+  void dispatch(std::span<const char> data);
+  void refuse(const Fault& fault);
+  [[nodiscard]] bool may_take() const;
+  void hold(std::span<const char> rest);
+  void release_held();
+
+  // Answering (connection_answers.cpp).
+  Slot* find_slot(std::uint64_t sequence);
+  std::string& append_slot_head(std::uint64_t sequence, Slot& slot, const Response& response,
+                                Framing framing, std::size_t body_bytes);
+  void count_slot_bytes(const Slot& slot, std::size_t before);
+  void finish_slot(std::uint64_t sequence);
+  void log_access(Slot& slot);
+
+  // Ends of turns (connection_settle.cpp).
+  bool flush();
+  void close_or_linger();
+  void arm_read();
+  void arm_write();
+  void update_deadlines();
+  [[nodiscard]] Phase current_phase() const;
+
+  EventLoop& loop_;
+  const ConnectionId id_;
+  asio::ip::tcp::socket socket_;
+  const Peer peer_;
+
+  Parser parser_;
+  Buffer held_;                    ///< an incomplete request, or requests that were put off
+  std::size_t counted_bytes_ = 0;  ///< of `held_`, in the loop's sum
+  std::size_t discarded_bytes_ = 0;
+
+  Ring<Slot> slots_;
+  std::uint64_t first_sequence_ = 0;  ///< of the first slot
+  std::uint64_t next_sequence_ = 0;
+  std::string output_;
+  std::size_t sent_ = 0;        ///< of `output_`
+  std::size_t slot_bytes_ = 0;  ///< answers that wait for their turn
+
+  Phase phase_ = Phase::idle;
+  std::uint64_t phase_sequence_ = 0;  ///< the request that `phase_` is about
+  std::int64_t read_deadline_ms_ = kNoDeadline;
+  std::int64_t write_deadline_ms_ = kNoDeadline;
+  std::size_t sent_since_deadline_ = 0;
+
+  bool touched_ = false;
+  bool dead_ = false;
+  bool closing_ = false;
+  bool lingering_ = false;
+  bool ended_ = false;   ///< the client has closed its side
+  bool paused_ = false;  ///< `held_` has requests that wait for room
+  bool continue_due_ = false;
+  bool read_armed_ = false;
+  bool write_armed_ = false;
+};
+
+}  // namespace jobbie::http

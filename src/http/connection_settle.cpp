@@ -1,0 +1,151 @@
+// The end of a connection's turn: write, wait, close, and the deadlines.
+#include <algorithm>
+#include <cerrno>
+
+#include <sys/socket.h>
+
+#include "http/connection.hpp"
+
+namespace jobbie::http {
+namespace {
+
+/// Sent bytes are cut off the front of a large output only in large pieces.
+constexpr std::size_t kCutBytes = std::size_t{256} * 1024;
+
+}  // namespace
+
+void Connection::settle() {
+  touched_ = false;
+  if (continue_due_ && slots_.empty()) {
+    continue_due_ = false;
+    output_.append("HTTP/1.1 100 Continue\r\n\r\n");
+  }
+  if (!flush()) return;
+  if (closing_) release_held();
+  if (paused_ && may_take()) {
+    go_on_with_held();
+    // What it has answered is written in another settling, still in this turn.
+    if (touched_) return;
+  }
+  slots_.shrink();
+  const bool quiet = slots_.empty() && pending_bytes() == 0;
+  if (closing_ && quiet && !lingering_) close_or_linger();
+  // Between two requests there is no answer that a close could cost the client.
+  if (loop_.draining() && !closing_ && quiet && held_.empty()) die();
+  if (dead_) return;
+  const bool listens = closing_ ? discarded_bytes_ <= kMaxDiscardBytes : !paused_ && may_take();
+  if (listens && !ended_) arm_read();
+  update_deadlines();
+}
+
+/// Writes what can be written. False if the connection has died of it.
+bool Connection::flush() {
+  while (sent_ < output_.size() && !write_armed_) {
+    const long count = ::send(socket_.native_handle(), output_.data() + sent_,
+                              output_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count >= 0) {
+      sent_ += static_cast<std::size_t>(count);
+      sent_since_deadline_ += static_cast<std::size_t>(count);
+    } else if (errno == EAGAIN) {
+      arm_write();
+    } else if (errno != EINTR) {
+      die();
+      return false;
+    }
+  }
+  if (sent_ == output_.size()) {
+    sent_ = 0;
+    output_.clear();
+    if (output_.capacity() > kKeptOutputBytes) output_ = {};
+  } else if (sent_ > kCutBytes) {
+    output_.erase(0, sent_);
+    sent_ = 0;
+  }
+  return true;
+}
+
+void Connection::close_or_linger() {
+  if (ended_) {
+    die();
+    return;
+  }
+  lingering_ = true;
+  ::shutdown(socket_.native_handle(), SHUT_WR);
+}
+
+/// Waiting instead of reading: with a pending read Asio would try to read at once, in vain.
+void Connection::arm_read() {
+  if (read_armed_) return;
+  read_armed_ = true;
+  socket_.async_wait(asio::ip::tcp::socket::wait_read,
+                     [loop = &loop_, id = id_](const asio::error_code& error) {
+                       if (error != asio::error::operation_aborted)
+                         loop->run_turn(id, &Connection::on_readable);
+                     });
+}
+
+void Connection::arm_write() {
+  if (write_armed_) return;
+  write_armed_ = true;
+  socket_.async_wait(asio::ip::tcp::socket::wait_write,
+                     [loop = &loop_, id = id_](const asio::error_code& error) {
+                       if (error != asio::error::operation_aborted)
+                         loop->run_turn(id, &Connection::on_writable);
+                     });
+}
+
+Connection::Phase Connection::current_phase() const {
+  if (!held_.empty() && !paused_) return parser_.in_body() ? Phase::body : Phase::head;
+  return slots_.empty() && pending_bytes() == 0 ? Phase::idle : Phase::busy;
+}
+
+/// A request's deadlines count from its first byte and from its head's end: more bytes do not move
+/// them, or a client could keep a connection for ever with a byte now and then.
+void Connection::update_deadlines() {
+  const Limits& limits = loop_.shared().limits;
+  const std::int64_t now_ms = loop_.now_ms();
+  const Phase phase = current_phase();
+  const bool same = phase == phase_ && phase_sequence_ == next_sequence_;
+  if (lingering_) {
+    if (phase_ != Phase::busy || read_deadline_ms_ == kNoDeadline)
+      read_deadline_ms_ = now_ms + limits.linger_time.ms;
+    phase_ = Phase::busy;
+  } else {
+    switch (phase) {
+      case Phase::idle:
+        read_deadline_ms_ = now_ms + limits.idle_time.ms;
+        break;
+      case Phase::head:
+        if (!same) read_deadline_ms_ = now_ms + limits.header_time.ms;
+        break;
+      case Phase::body:
+        if (!same) read_deadline_ms_ = now_ms + limits.body_time.ms;
+        break;
+      case Phase::busy:
+        read_deadline_ms_ = kNoDeadline;
+        break;
+    }
+    phase_ = phase;
+    phase_sequence_ = next_sequence_;
+  }
+  if (output_.empty()) {
+    write_deadline_ms_ = kNoDeadline;
+    sent_since_deadline_ = 0;
+  } else if (write_deadline_ms_ == kNoDeadline || sent_since_deadline_ >= kWriteProgressBytes) {
+    write_deadline_ms_ = now_ms + limits.write_time.ms;
+    sent_since_deadline_ = 0;
+  }
+  loop_.set_deadline(id_, std::min(read_deadline_ms_, write_deadline_ms_));
+}
+
+void Connection::on_deadline() {
+  const bool stalled = write_deadline_ms_ <= loop_.now_ms();
+  const bool incomplete = phase_ == Phase::head || phase_ == Phase::body;
+  if (stalled || lingering_ || !incomplete) {
+    die();
+    return;
+  }
+  refuse({.status = 408, .code = "request_timeout", .detail = "the request did not come in time"});
+}
+
+}  // namespace jobbie::http

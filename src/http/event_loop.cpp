@@ -1,0 +1,188 @@
+// Turns: what enters the loop, and what happens at the end of each entry.
+#include "http/event_loop.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "base/check.hpp"
+#include "http/connection.hpp"
+
+namespace jobbie::http {
+namespace {
+
+constexpr std::int64_t kMinTick_ms = 5;
+constexpr std::int64_t kMaxTick_ms = 250;
+
+/// Deadlines are kept to about a quarter of the shortest of them.
+std::int64_t tick_length_ms(const Limits& limits) {
+  const std::int64_t shortest =
+      std::min({limits.header_time.ms, limits.body_time.ms, limits.idle_time.ms,
+                limits.write_time.ms, limits.linger_time.ms});
+  return std::clamp(shortest / 4, kMinTick_ms, kMaxTick_ms);
+}
+
+std::uint64_t random_seed() {
+  std::random_device source;
+  return (static_cast<std::uint64_t>(source()) << 32) | source();
+}
+
+}  // namespace
+
+EventLoop::EventLoop(unsigned index, Shared& shared)
+    : index_(index),
+      shared_(shared),
+      tick_ms_(tick_length_ms(shared.limits)),
+      ids_(random_seed()),
+      read_buffer_(std::make_unique_for_overwrite<char[]>(kReadBytes)) {
+  update_clock();
+}
+
+EventLoop::~EventLoop() {
+  stopped_ = true;
+  // Tasks that never ran may hold responders, and those look for their connections here.
+  std::vector<Task> tasks;
+  {
+    const std::lock_guard lock(mutex_);
+    tasks.swap(posted_);
+  }
+  tasks.clear();
+}
+
+bool EventLoop::on_thread() const {
+  return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+}
+
+void EventLoop::post(Task task) {
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = posted_.empty();
+    posted_.push_back(std::move(task));
+  }
+  // Those that come before the loop gets to it ride along.
+  if (first) asio::post(context_, [this] { run_posted(); });
+}
+
+void EventLoop::run_posted() {
+  std::vector<Task> tasks;
+  {
+    const std::lock_guard lock(mutex_);
+    tasks.swap(posted_);
+  }
+  for (Task& task : tasks) task();
+  tasks.clear();  // before the turn's end: a responder that dies with its task answers now
+  end_turn();
+}
+
+void EventLoop::run() {
+  thread_ = std::this_thread::get_id();
+  const auto work = asio::make_work_guard(context_);
+  context_.run();
+}
+
+void EventLoop::ask_to_stop() {
+  asio::post(context_, [this] {
+    close_all();
+    stopped_ = true;
+    context_.stop();
+  });
+}
+
+void EventLoop::close_all() {
+  for (const auto& connection : connections_)
+    if (connection) connection->die();
+  end_turn();
+}
+
+void EventLoop::begin_drain() {
+  draining_ = true;
+  for (const auto& connection : connections_)
+    if (connection) touch(*connection);
+  end_turn();
+}
+
+void EventLoop::adopt(asio::ip::tcp::socket socket, Peer peer) {
+  if (!ticking_) {
+    ticking_ = true;
+    update_clock();
+    schedule_tick();
+  }
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(connections_.size()));
+    connections_.emplace_back();
+    generations_.push_back(0);
+    deadlines_.push_back(kNoDeadline);
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  const ConnectionId id{.index = index, .generation = generations_[index]};
+  connections_[index] = std::make_unique<Connection>(*this, id, std::move(socket), std::move(peer));
+  touch(*connections_[index]);
+  end_turn();
+}
+
+Connection* EventLoop::find(ConnectionId id) {
+  JOBBIE_CHECK(stopped_.load(std::memory_order_relaxed) || on_thread());
+  if (id.index >= connections_.size() || generations_[id.index] != id.generation) return nullptr;
+  Connection* const connection = connections_[id.index].get();
+  return connection != nullptr && !connection->dead() ? connection : nullptr;
+}
+
+void EventLoop::run_turn(ConnectionId id, void (Connection::*step)()) {
+  if (Connection* const connection = find(id)) (connection->*step)();
+  end_turn();
+}
+
+void EventLoop::touch(Connection& connection) {
+  if (connection.mark_touched()) touched_.push_back(connection.id());
+}
+
+void EventLoop::bury(ConnectionId id) { buried_.push_back(id); }
+
+void EventLoop::end_turn() {
+  // Settling a connection may go on with requests that it had put off, and touch it again.
+  for (std::size_t i = 0; i < touched_.size(); ++i) {
+    if (Connection* const connection = find(touched_[i])) connection->settle();
+  }
+  touched_.clear();
+  for (const ConnectionId id : buried_) {
+    shared_.admission.release(connections_[id.index]->address());
+    connections_[id.index].reset();
+    ++generations_[id.index];
+    deadlines_[id.index] = kNoDeadline;
+    free_.push_back(id.index);
+    count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  buried_.clear();
+}
+
+void EventLoop::update_clock() {
+  using std::chrono::duration_cast;
+  now_ms_ =
+      duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count();
+  date_.update(
+      duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count());
+}
+
+void EventLoop::schedule_tick() {
+  timer_.expires_after(std::chrono::milliseconds(tick_ms_));
+  timer_.async_wait([this](const asio::error_code& error) {
+    if (!error) tick();
+  });
+}
+
+/// One timer for all connections. It rests while there are none, so an idle process sleeps.
+void EventLoop::tick() {
+  update_clock();
+  for (std::size_t i = 0; i < deadlines_.size(); ++i)
+    if (deadlines_[i] <= now_ms_ && connections_[i] && !connections_[i]->dead())
+      connections_[i]->on_deadline();
+  end_turn();
+  ticking_ = connections() > 0;
+  if (ticking_) schedule_tick();
+}
+
+}  // namespace jobbie::http

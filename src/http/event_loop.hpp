@@ -1,0 +1,137 @@
+// One io thread: its Asio context, its connections, its clock, and what they share.
+//
+// Internal to this folder; others see `Loop`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "http/admission.hpp"
+#include "http/answer.hpp"
+#include "http/asio.hpp"
+#include "http/parser.hpp"
+#include "http/server.hpp"
+
+namespace jobbie::http {
+
+class Connection;
+
+inline constexpr std::int64_t kNoDeadline = std::numeric_limits<std::int64_t>::max();
+
+/// What all loops of a server have in common.
+struct Shared {
+  Shared(const ServerOptions& options, Handler& request_handler)
+      : limits(options.limits),
+        access_log(options.access_log),
+        handler(request_handler),
+        admission(options.limits) {}
+
+  const Limits limits;
+  const AccessLog access_log;
+  Handler& handler;
+  Admission admission;
+};
+
+struct Peer {
+  std::string remote;   ///< address and port, for people
+  std::string address;  ///< what is counted as one address
+};
+
+/// Everything here belongs to the loop's thread, but for `post`, `ask_to_stop`, `on_thread`,
+/// `expect_one` and `connections`. Work comes in turns: whatever enters (readable, writable,
+/// posted, tick) does its part and marks the connections that it touched, and `end_turn()` writes
+/// to each of them once.
+class EventLoop final : public Loop {
+ public:
+  EventLoop(unsigned index, Shared& shared);
+  ~EventLoop() override;
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  void post(Task task) override;
+  [[nodiscard]] bool on_thread() const override;
+  [[nodiscard]] unsigned index() const override { return index_; }
+
+  /// The thread's body; returns after `ask_to_stop()`.
+  void run();
+  void ask_to_stop();
+  [[nodiscard]] std::size_t connections() const { return count_.load(std::memory_order_relaxed); }
+  [[nodiscard]] asio::io_context& context() { return context_; }
+
+  /// From any thread: counts a connection that will be adopted, so that a burst is spread evenly.
+  void expect_one() { count_.fetch_add(1, std::memory_order_relaxed); }
+  /// Takes over a socket that `Shared::admission` has let in and that was expected.
+  void adopt(asio::ip::tcp::socket socket, Peer peer);
+  void begin_drain();
+
+  // For responders.
+  /// The connection if it still lives. Aborts on a thread that has no business here.
+  Connection* find(ConnectionId id);
+
+  // For connections.
+  /// Runs `step` on the connection, if it still lives, as a turn of its own.
+  void run_turn(ConnectionId id, void (Connection::*step)());
+  /// The connection is settled at the end of this turn.
+  void touch(Connection& connection);
+  /// The connection is destroyed at the end of this turn.
+  void bury(ConnectionId id);
+  void set_deadline(ConnectionId id, std::int64_t deadline_ms) {
+    deadlines_[id.index] = deadline_ms;
+  }
+  /// Of a clock that moves with the ticks; good enough for deadlines, and free.
+  [[nodiscard]] std::int64_t now_ms() const { return now_ms_; }
+  [[nodiscard]] bool draining() const { return draining_; }
+  [[nodiscard]] Shared& shared() { return shared_; }
+  [[nodiscard]] const DateLine& date() const { return date_; }
+  [[nodiscard]] RequestIds& ids() { return ids_; }
+  /// Where a connection without an incomplete request reads into; empty again at the turn's end.
+  [[nodiscard]] std::span<char> read_buffer() { return {read_buffer_.get(), kReadBytes}; }
+  [[nodiscard]] HeaderViews& header_views() { return header_views_; }
+  [[nodiscard]] std::string& id_text() { return id_text_; }
+  /// Bytes of incomplete requests, over all connections.
+  std::size_t held_bytes = 0;
+
+ private:
+  void run_posted();
+  void end_turn();
+  void schedule_tick();
+  void tick();
+  void update_clock();
+  void close_all();
+
+  const unsigned index_;
+  Shared& shared_;
+  asio::io_context context_{1};
+  asio::steady_timer timer_{context_};
+  const std::int64_t tick_ms_;
+  std::int64_t now_ms_ = 0;
+  DateLine date_;
+  RequestIds ids_;
+  std::unique_ptr<char[]> read_buffer_;
+  HeaderViews header_views_;
+  std::string id_text_;
+  bool draining_ = false;
+  bool ticking_ = false;
+
+  std::vector<std::unique_ptr<Connection>> connections_;  ///< by index; empty places are free
+  std::vector<std::uint32_t> generations_;
+  std::vector<std::int64_t> deadlines_;  ///< apart from the connections: the sweep reads it all
+  std::vector<std::uint32_t> free_;
+  std::vector<ConnectionId> touched_;
+  std::vector<ConnectionId> buried_;
+  std::atomic<std::size_t> count_ = 0;
+
+  std::atomic<std::thread::id> thread_;
+  std::atomic<bool> stopped_ = false;
+  std::mutex mutex_;  ///< guards posted_
+  std::vector<Task> posted_;
+};
+
+}  // namespace jobbie::http

@@ -1,0 +1,166 @@
+// The HTTP/1.1 server: listen, hand each request to a handler, take the answer back later.
+//
+// Each io thread runs one Loop with its own connections, and everything that concerns a connection
+// happens on that thread: `handle()`, `Responder::send()`, hang-up notices. The only way in from
+// another thread is `Loop::post()`. DESIGN.md tells how a request travels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "http/limits.hpp"
+#include "http/message.hpp"
+
+namespace jobbie::http {
+
+using Task = std::move_only_function<void()>;
+
+class EventLoop;
+
+/// One io thread. It lives as long as its server.
+class Loop {
+ public:
+  virtual ~Loop() = default;
+  /// From any thread: `task` runs on this loop's thread, after those posted before it. However many
+  /// are posted before the loop gets to them, it is woken once, and what they send to one
+  /// connection is written at once. After `Server::stop()` a task is kept and destroyed with the
+  /// server.
+  virtual void post(Task task) = 0;
+  [[nodiscard]] virtual bool on_thread() const = 0;
+  [[nodiscard]] virtual unsigned index() const = 0;
+};
+
+/// Names a connection beyond its end: a stale name finds nothing.
+struct ConnectionId {
+  std::uint32_t index = 0;
+  std::uint32_t generation = 0;
+};
+
+/// A request in flight: which loop, which connection, the how-manieth request on it.
+struct Ticket {
+  EventLoop* loop = nullptr;
+  ConnectionId connection;
+  std::uint64_t sequence = 0;
+};
+
+/// An answer in parts (server-sent events, large exports). On the loop's thread only; the server
+/// must outlive it. Its destruction closes it.
+class Stream {
+ public:
+  Stream() = default;
+  Stream(Stream&& other) noexcept : ticket_(std::exchange(other.ticket_, {})) {}
+  Stream& operator=(Stream&& other) noexcept;
+  ~Stream() { close(); }
+
+  /// False: the client is gone, or is more than `Limits::answer_bytes` behind and has been cut off.
+  bool write(std::string_view part);
+  /// Ends the answer; the connection goes on to the next request.
+  void close();
+  /// How much the client has not taken yet, to slow down by.
+  [[nodiscard]] std::size_t pending_bytes() const;
+  [[nodiscard]] bool open() const;
+  [[nodiscard]] Loop& loop() const;
+
+ private:
+  friend class Responder;
+  explicit Stream(Ticket ticket) : ticket_(ticket) {}
+  Ticket ticket_;
+};
+
+/// The right and the duty to answer one request. On the loop's thread only; the server must outlive
+/// it. One that is destroyed without an answer answers 500. Once the client has gone, everything
+/// here does nothing.
+class Responder {
+ public:
+  Responder() = default;
+  Responder(Responder&& other) noexcept : ticket_(std::exchange(other.ticket_, {})) {}
+  Responder& operator=(Responder&& other) noexcept;
+  ~Responder();
+
+  void send(Response&& response);
+  void send(int status, std::string_view content_type, std::string_view body);
+  /// Sends the head of `head` (its body is the first part) and gives the rest of the answer.
+  Stream stream(Response&& head);
+
+  /// `callback` runs once on the loop's thread if the client ends its side of the connection, or
+  /// the connection breaks, before the answer (or the end of the stream). An answer may still be
+  /// sent: a client that only closed its writing side receives it.
+  void on_hang_up(Task callback);
+
+  /// Whether there is still a request to answer and a connection to answer it on.
+  [[nodiscard]] bool waiting() const;
+  [[nodiscard]] Loop& loop() const;
+
+ private:
+  friend class Connection;
+  explicit Responder(Ticket ticket) : ticket_(ticket) {}
+  Ticket ticket_;
+};
+
+/// Called by every loop on its own thread, so with several threads concurrently.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  /// `responder` may be kept and used later, `request` may not.
+  virtual void handle(const Request& request, Responder responder) = 0;
+  /// The largest body that is taken at `path`; nothing means `Limits::body_bytes`. Asked before the
+  /// body is read.
+  [[nodiscard]] virtual std::optional<std::size_t> body_limit(Method method,
+                                                              std::string_view path) const {
+    static_cast<void>(method);
+    static_cast<void>(path);
+    return std::nullopt;
+  }
+};
+
+/// One answered request. The views hold during the call.
+struct AccessRecord {
+  std::string_view method;
+  std::string_view target;
+  std::string_view remote;
+  std::string_view request_id;
+  int status = 0;
+  std::size_t body_bytes = 0;  ///< of the answer
+  std::int64_t duration_us = 0;
+};
+using AccessLog = std::function<void(const AccessRecord&)>;
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";  ///< an address, or a name that resolves to one
+  std::uint16_t port = 0;          ///< 0: the system chooses
+  unsigned threads = 1;
+  Limits limits;
+  AccessLog access_log;  ///< called on the loops' threads, concurrently; empty: no log
+};
+
+/// Made and ended by one thread (the program's main one), which is none of the loops'.
+class Server {
+ public:
+  /// Binds and listens; nothing is accepted before `start()`. `handler` must outlive the server.
+  static base::Result<std::unique_ptr<Server>> listen(ServerOptions options, Handler& handler);
+  virtual ~Server() = default;
+
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
+  [[nodiscard]] virtual std::size_t connections() const = 0;
+  [[nodiscard]] virtual std::size_t loops() const = 0;
+  [[nodiscard]] virtual Loop& loop(std::size_t index) = 0;
+
+  virtual void start() = 0;
+  /// New connections are refused by the system from here on.
+  virtual void stop_accepting() = 0;
+  /// Stops accepting, closes idle connections and the others after their answers; returns when all
+  /// are gone (true) or the time is up.
+  virtual bool drain(base::Duration at_most) = 0;
+  /// Closes everything (hang-up notices run) and ends the threads. Also done by the destructor.
+  virtual void stop() = 0;
+};
+
+}  // namespace jobbie::http

@@ -1,0 +1,242 @@
+// Appending to the log, reading back, cutting.
+#include "log/wal.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/hash.hpp"
+#include "log/wal_recovery.hpp"
+
+namespace jobbie::log {
+namespace {
+
+/// A mark is set where this much was written since the last one.
+constexpr std::uint64_t kMarkDistanceBytes = 64u << 10;
+/// The tail of a segment that only the core's own small records may use while the disk is full.
+constexpr std::size_t kReserveBytes = 64u << 10;
+/// A write buffer that has grown beyond this is given back.
+constexpr std::size_t kKeptBufferBytes = 8u << 20;
+
+}  // namespace
+
+Wal::Wal(Disk& disk, const WalOptions& options) : disk_(disk), options_(options) {}
+
+base::Result<std::unique_ptr<Wal>> Wal::open(Disk& disk, const WalOptions& options) {
+  if (options.segment_bytes < kMinSegmentBytes || options.segment_bytes > kMaxSegmentBytes ||
+      options.segment_bytes % kRecordAlignment != 0)
+    return std::unexpected(base::Error{"bad_option", "segment_bytes is out of range"});
+  // The constructor is private, so make_unique cannot call it.
+  auto wal = std::unique_ptr<Wal>(new Wal(disk, options));
+  if (auto made = disk.make_directory(options.directory); !made)
+    return std::unexpected(made.error());
+  auto lock = disk.lock(options.directory);
+  if (!lock) return std::unexpected(lock.error());
+  wal->lock_ = std::move(*lock);
+  WalRecovery recovery(*wal);
+  if (auto recovered = recovery.run(); !recovered) return std::unexpected(recovered.error());
+  wal->preparer_ = std::make_unique<Preparer>(disk, options.directory, options.preparing);
+  if (wal->fresh_)
+    if (auto begun = wal->begin(); !begun) return std::unexpected(begun.error());
+  if (!recovery.next_segment()) {
+    wal->request_next();
+  } else {
+    wal->preparer_->offer(std::move(*recovery.next_segment()));
+  }
+  return wal;
+}
+
+/// A new log: its first record is a snapshot of nothing, with us as the only voter.
+base::Result<void> Wal::begin() {
+  if (segments_.empty()) {
+    const PrepareRequest first{.header = next_header(), .spare = std::nullopt};
+    auto prepared = prepare_segment(disk_, options_.directory, first);
+    if (!prepared) return fail(prepared.error());
+    segments_.push_back({.header = prepared->header, .file = std::move(prepared->file)});
+  }
+  const std::uint64_t self = options_.node_id;
+  conf_state_ = consensus::conf_state_of({&self, 1});
+  terms_.reset(kBootstrap);
+  hard_state_ = {.term = kBootstrap.term, .vote = 0, .commit = kBootstrap.index};
+  return write_record({});
+}
+
+SegmentHeader Wal::next_header() const {
+  const auto sequence = segments_.empty() ? 1 : segments_.back().header.sequence + 1;
+  return {.sequence = sequence,
+          .salt = base::hash_combine(base::mix64(options_.seed), sequence),
+          .segment_bytes = options_.segment_bytes,
+          .node_id = options_.node_id};
+}
+
+void Wal::request_next() {
+  JOBBIE_CHECK(preparer_->idle());
+  PrepareRequest request{.header = next_header(), .spare = std::nullopt};
+  if (!spares_.empty()) {
+    request.spare = spares_.back();
+    spares_.pop_back();
+  }
+  preparer_->request(request);
+}
+
+void Wal::retry() {
+  if (failure_ || !preparer_->done() || preparer_->wait()->has_value()) return;
+  const auto failed = preparer_->take();
+  if (failed.error().code == kDiskFull) {
+    request_next();
+  } else {
+    failure_ = failed.error();
+  }
+}
+
+std::string Wal::path_of(const Segment& segment) const {
+  return segment_path(options_.directory, {segment.header.sequence, SegmentKind::active});
+}
+
+std::unexpected<base::Error> Wal::fail(base::Error error) {
+  if (!failure_) failure_ = std::move(error);
+  return std::unexpected(*failure_);
+}
+
+std::size_t Wal::reserve_bytes() const {
+  return std::min(kReserveBytes, static_cast<std::size_t>(options_.segment_bytes / 8));
+}
+
+std::size_t Wal::max_payload(std::size_t entries) const {
+  const auto overhead = kSegmentHeaderBytes + kRecordHeaderBytes + kStateHeaderBytes +
+                        conf_state_.size() + entries * kEntryHeaderBytes + kRecordAlignment +
+                        reserve_bytes();
+  const auto bytes =
+      std::min<std::size_t>(options_.segment_bytes, segments_.back().header.segment_bytes);
+  return overhead >= bytes ? 0 : bytes - overhead;
+}
+
+bool Wal::has_room(std::size_t entries, std::size_t bytes) const {
+  if (failure_ || bytes > max_payload(entries)) return false;
+  const auto& current = segments_.back();
+  const auto needed =
+      kRecordHeaderBytes + entries * kEntryHeaderBytes + bytes + kRecordAlignment + reserve_bytes();
+  if (current.end + needed <= current.header.segment_bytes) return true;
+  const auto* next = preparer_->wait();
+  return next != nullptr && next->has_value();
+}
+
+base::Result<void> Wal::append(const consensus::HardState& hard_state,
+                               std::span<const consensus::EntryView> entries) {
+  if (failure_) return std::unexpected(*failure_);
+  hard_state_ = hard_state;
+  return write_record(entries);
+}
+
+base::Result<void> Wal::roll() {
+  const auto* next = preparer_->wait();
+  if (next == nullptr) return fail({std::string(kDiskFull), "the log has no next segment"});
+  auto prepared = preparer_->take();
+  if (!prepared) return fail(prepared.error());
+  segments_.push_back({.header = prepared->header, .file = std::move(prepared->file)});
+  return {};
+}
+
+base::Result<void> Wal::write_record(std::span<const consensus::EntryView> entries) {
+  RecordContent content{
+      .number = next_number_, .hard_state = hard_state_, .state = {}, .entries = entries};
+  const StateView state{terms_.last(), conf_state_};
+  const auto first_in = [](const Segment& segment) { return segment.end == kSegmentHeaderBytes; };
+  if (first_in(segments_.back())) content.state = state;
+  bool rolled = false;
+  if (segments_.back().end + record_bytes(content) > segments_.back().header.segment_bytes) {
+    if (auto done = roll(); !done) return done;
+    rolled = true;
+    content.state = state;
+  }
+  auto& segment = segments_.back();
+  const auto offset = segment.end;
+  const auto bytes = record_bytes(content);
+  if (offset + bytes > segment.header.segment_bytes)
+    return fail({"record_too_large", "a record is larger than a segment"});
+  encode_record({segment.header, offset}, content, buffer_);
+  if (auto written = segment.file->write_at(offset, buffer_); !written)
+    return fail(written.error());
+  if (!options_.test.ack_before_sync)
+    if (auto synced = segment.file->sync(); !synced) return fail(synced.error());
+
+  ++next_number_;
+  segment.end = offset + bytes;
+  if (!entries.empty()) forget_marks_from(entries.front().index);
+  for (const auto& entry : entries) note_entry(segment, {entry.index, entry.term}, offset);
+  if (buffer_.capacity() > kKeptBufferBytes) std::string().swap(buffer_);
+  if (rolled) request_next();
+  return {};
+}
+
+void Wal::note_entry(Segment& segment, const consensus::Position& at, std::uint64_t record_offset) {
+  terms_.append(at);
+  segment.max_index = std::max(segment.max_index, at.index);
+  if (segment.marks.empty() || segment.marks.back().offset + kMarkDistanceBytes <= record_offset)
+    segment.marks.push_back({at.index, record_offset});
+}
+
+void Wal::forget_marks_from(std::uint64_t index) {
+  for (auto segment = segments_.rbegin(); segment != segments_.rend(); ++segment) {
+    auto& marks = segment->marks;
+    while (!marks.empty() && marks.back().index >= index) marks.pop_back();
+    if (!marks.empty()) return;
+  }
+}
+
+base::Result<void> Wal::read(const consensus::FetchRange& range, const consensus::EntrySink& sink) {
+  // The last mark at or before the first entry wanted; its record or a later one has that entry.
+  auto from = segments_.size();
+  std::uint64_t offset = 0;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    for (const auto& mark : segments_[i].marks) {
+      if (mark.index > range.low) break;
+      from = i;
+      offset = mark.offset;
+    }
+  }
+  auto wanted = range.low;
+  std::uint64_t bytes = 0;
+  for (; from < segments_.size(); ++from, offset = kSegmentHeaderBytes) {
+    auto& segment = segments_[from];
+    SegmentReader reader(*segment.file, segment.header);
+    while (offset < segment.end) {
+      const auto record = reader.read(offset);
+      if (!record) return std::unexpected(record.error());
+      if (!*record) return std::unexpected(damaged(path_of(segment), offset));
+      EntryReader entries(**record);
+      while (const auto entry = entries.next()) {
+        // An entry that was overwritten later has another term than the one that counts.
+        if (entry->index != wanted || entry->term != terms_.term(wanted)) continue;
+        bytes += entry->data.size() + kEntryHeaderBytes;
+        if (bytes > range.max_bytes && wanted > range.low) return {};
+        sink(*entry);
+        if (++wanted == range.high) return {};
+      }
+      offset = (*record)->end;
+    }
+  }
+  if (wanted > range.low) return {};
+  return std::unexpected(base::Error{"corrupt_log", "the log lacks an entry that it should have"});
+}
+
+base::Result<void> Wal::cut(std::uint64_t index) {
+  if (failure_) return std::unexpected(*failure_);
+  JOBBIE_CHECK(index <= terms_.last().index);
+  terms_.cut(index);
+  while (segments_.size() > 1 && segments_.front().max_index <= index)
+    if (auto retired = retire_oldest(); !retired) return fail(retired.error());
+  retry();
+  return {};
+}
+
+base::Result<void> Wal::retire_oldest() {
+  const auto sequence = segments_.front().header.sequence;
+  const auto path = path_of(segments_.front());
+  segments_.pop_front();
+  if (spares_.size() >= kMaxSpares) return disk_.remove(path);
+  spares_.push_back(sequence);
+  return disk_.rename(path, segment_path(options_.directory, {sequence, SegmentKind::spare}));
+}
+
+}  // namespace jobbie::log

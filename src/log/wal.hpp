@@ -1,0 +1,131 @@
+// The write-ahead log: segments of checksummed records, each durable before append() returns.
+//
+// One thread uses it; a second one, inside, prepares the next segment. After the first failed write
+// or sync every call fails with the same error: nothing is known about the disk any more, so the
+// process has to end and recover (fail-stop). A full disk is no failure as long as has_room() is
+// asked before appending.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "consensus/core.hpp"
+#include "log/disk.hpp"
+#include "log/record.hpp"
+#include "log/segment.hpp"
+#include "log/term_runs.hpp"
+
+namespace jobbie::log {
+
+/// Faults that tests switch on to show that they would notice them. All off in the product.
+struct TestSwitches {
+  bool ack_before_sync = false;  ///< append() returns before its record is durable
+  bool accept_torn = false;      ///< recovery believes a record by its header
+};
+
+struct WalOptions {
+  std::string directory;
+  std::uint64_t node_id = 1;
+  std::size_t segment_bytes = 64u << 20;
+  /// Of the salts: unknown to clients, so that no payload can look like a record.
+  std::uint64_t seed = 0;
+  Preparer::Mode preparing = Preparer::Mode::thread;
+  TestSwitches test;
+};
+
+/// What a new log begins with: a snapshot of the empty state, because a core that starts without
+/// one cannot take nodes in.
+inline constexpr consensus::Position kBootstrap{1, 1};
+
+/// Retired segments that are kept for use; more are removed.
+inline constexpr std::size_t kMaxSpares = 2;
+
+class Wal {
+ public:
+  /// Recovers what is in the directory, or begins a new log there. `corrupt_log` if a record in the
+  /// middle is damaged: the message names the file, the offset and what to do.
+  [[nodiscard]] static base::Result<std::unique_ptr<Wal>> open(Disk& disk,
+                                                               const WalOptions& options);
+
+  [[nodiscard]] const consensus::HardState& hard_state() const { return hard_state_; }
+  [[nodiscard]] const std::string& conf_state() const { return conf_state_; }
+  [[nodiscard]] const TermRuns& terms() const { return terms_; }
+  /// Whether it was begun by this open().
+  [[nodiscard]] bool fresh() const { return fresh_; }
+
+  /// Writes one record and makes it durable. `entries` are consecutive and begin at most one behind
+  /// the last; what was there and behind goes.
+  [[nodiscard]] base::Result<void> append(const consensus::HardState& hard_state,
+                                          std::span<const consensus::EntryView> entries);
+  /// Hands out entries as a fetch asks for them.
+  [[nodiscard]] base::Result<void> read(const consensus::FetchRange& range,
+                                        const consensus::EntrySink& sink);
+  /// Whether a record with `entries` entries of `bytes` bytes in all would find its place. Waits
+  /// for a segment that is being prepared, if it comes to that.
+  [[nodiscard]] bool has_room(std::size_t entries, std::size_t bytes) const;
+  /// The largest sum of payloads of `entries` entries that one record can hold.
+  [[nodiscard]] std::size_t max_payload(std::size_t entries) const;
+  /// Entries up to `index` are not needed any more.
+  [[nodiscard]] base::Result<void> cut(std::uint64_t index);
+  /// From time to time: tries again to prepare a segment where the disk was full.
+  void retry();
+  /// The configuration that the next segment's first record tells.
+  void set_conf_state(std::string conf_state) { conf_state_ = std::move(conf_state); }
+
+  [[nodiscard]] const std::optional<base::Error>& failure() const { return failure_; }
+  [[nodiscard]] std::size_t segment_count() const { return segments_.size(); }
+
+ private:
+  friend class WalRecovery;
+
+  /// Where a record begins whose first entry is `index`.
+  struct Mark {
+    std::uint64_t index = 0;
+    std::uint64_t offset = 0;
+  };
+  struct Segment {
+    SegmentHeader header;
+    std::unique_ptr<File> file;
+    std::uint64_t end = kSegmentHeaderBytes;  ///< behind the last record
+    std::uint64_t max_index = 0;              ///< the highest index of an entry in it
+    std::vector<Mark> marks;                  ///< sparse, rising in both fields
+  };
+
+  Wal(Disk& disk, const WalOptions& options);
+
+  [[nodiscard]] base::Result<void> begin();
+  [[nodiscard]] base::Result<void> roll();
+  [[nodiscard]] base::Result<void> write_record(std::span<const consensus::EntryView> entries);
+  [[nodiscard]] base::Result<void> retire_oldest();
+  /// The record at `offset` of the current segment is durable.
+  void note_entry(Segment& segment, const consensus::Position& at, std::uint64_t record_offset);
+  void forget_marks_from(std::uint64_t index);
+  void request_next();
+  [[nodiscard]] std::unexpected<base::Error> fail(base::Error error);
+  [[nodiscard]] std::size_t reserve_bytes() const;
+  [[nodiscard]] std::string path_of(const Segment& segment) const;
+  [[nodiscard]] SegmentHeader next_header() const;
+
+  Disk& disk_;
+  WalOptions options_;
+  std::unique_ptr<DirectoryLock> lock_;
+  std::unique_ptr<Preparer> preparer_;
+  std::deque<Segment> segments_;  ///< oldest first; the last one is written into
+  std::vector<std::uint64_t> spares_;
+  std::uint64_t next_number_ = 1;
+  consensus::HardState hard_state_;
+  std::string conf_state_;
+  TermRuns terms_;
+  bool fresh_ = false;
+  std::string buffer_;
+  std::optional<base::Error> failure_;
+};
+
+}  // namespace jobbie::log

@@ -1,0 +1,196 @@
+// Recovery, in the order in which it happens.
+#include "log/wal_recovery.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace jobbie::log {
+
+base::Error damaged(const std::string& path, std::uint64_t offset) {
+  return {
+      "corrupt_log",
+      fmt::format("The log is damaged: {} at byte {}. Records after it are sound, so this is no "
+                  "interrupted write, and starting would lose acknowledged work. Restore the "
+                  "data directory from a backup, or, in a cluster, wipe this node and let it "
+                  "join again under a new id.",
+                  path, offset),
+      static_cast<std::size_t>(offset)};
+}
+
+base::Result<void> WalRecovery::run() {
+  if (auto looked = look_around(); !looked) return looked;
+  for (const auto sequence : active_)
+    if (auto opened = open_segment(sequence); !opened) return opened;
+  if (auto walked = walk(); !walked) return walked;
+  if (!wal_.fresh_)
+    if (auto rewritten = rewrite_last_record(); !rewritten) return rewritten;
+  return clean_up();
+}
+
+base::Result<void> WalRecovery::look_around() {
+  const auto names = wal_.disk_.list(wal_.options_.directory);
+  if (!names) return std::unexpected(names.error());
+  for (const auto& text : *names) {
+    const auto name = parse_segment_name(text);
+    if (!name) continue;
+    if (name->kind != SegmentKind::active) {
+      other_.push_back(*name);
+      continue;
+    }
+    // Names sort by sequence. Old segments go one by one, so behind a gap there is only what a
+    // crash kept from going.
+    if (!active_.empty() && name->sequence != active_.back() + 1) {
+      left_over_.insert(left_over_.end(), active_.begin(), active_.end());
+      active_.clear();
+    }
+    active_.push_back(name->sequence);
+  }
+  return {};
+}
+
+base::Result<void> WalRecovery::open_segment(std::uint64_t sequence) {
+  const auto path = segment_path(wal_.options_.directory, {sequence, SegmentKind::active});
+  auto file = wal_.disk_.open(path, OpenMode::existing);
+  if (!file) return std::unexpected(file.error());
+  std::string bytes(kSegmentHeaderBytes, '\0');
+  const auto got = (*file)->read_at(0, bytes);
+  if (!got) return std::unexpected(got.error());
+  bytes.resize(*got);
+  auto header = decode_segment_header(bytes);
+  if (!header) {
+    auto error = header.error();
+    error.message =
+        fmt::format("{}: {}. Restore the data directory from a backup.", path, error.message);
+    return std::unexpected(error);
+  }
+  const auto size = (*file)->size();
+  if (!size) return std::unexpected(size.error());
+  if (header->sequence != sequence || *size != header->segment_bytes)
+    return std::unexpected(damaged(path, *size));
+  if (header->node_id != wal_.options_.node_id)
+    return std::unexpected(
+        base::Error{"wrong_node", fmt::format("{} belongs to node {}, and this is node {}", path,
+                                              header->node_id, wal_.options_.node_id)});
+  found_.push_back({.header = *header, .file = std::move(*file)});
+  return {};
+}
+
+base::Result<void> WalRecovery::walk() {
+  std::size_t used = 0;
+  while (used < found_.size()) {
+    const auto continued = walk_segment(found_[used]);
+    if (!continued) return std::unexpected(continued.error());
+    if (!*continued) break;
+    ++used;
+  }
+  // A first segment without a record is a new log that did not come to be. Any other had one.
+  wal_.fresh_ = used == 0;
+  if (used == 0 && !found_.empty()) {
+    if (found_.front().header.sequence != 1)
+      return std::unexpected(damaged(wal_.path_of(found_.front()), kSegmentHeaderBytes));
+    used = 1;
+    expected_ = 1;
+  }
+  if (used > 0)
+    if (auto alone = check_nothing_follows(used - 1); !alone) return alone;
+  for (std::size_t i = 0; i < used; ++i) wal_.segments_.push_back(std::move(found_[i]));
+  if (used < found_.size())
+    next_segment_ = PreparedSegment{found_[used].header, std::move(found_[used].file)};
+  wal_.next_number_ = expected_.value_or(1);
+  return {};
+}
+
+base::Result<bool> WalRecovery::walk_segment(Wal::Segment& segment) {
+  const auto verify = wal_.options_.test.accept_torn ? Verify::header_only : Verify::everything;
+  SegmentReader reader(*segment.file, segment.header, verify);
+  bool any = false;
+  while (true) {
+    const auto record = reader.read(segment.end);
+    if (!record) return std::unexpected(record.error());
+    if (!*record || (expected_ && (*record)->number != *expected_)) return any;
+    if ((*record)->state.has_value() == any)
+      return std::unexpected(damaged(wal_.path_of(segment), segment.end));
+    if (auto accepted = accept(segment, **record, segment.end); !accepted)
+      return std::unexpected(accepted.error());
+    last_offset_ = segment.end;
+    segment.end = (*record)->end;
+    expected_ = (*record)->number + 1;
+    any = true;
+  }
+}
+
+base::Result<void> WalRecovery::accept(Wal::Segment& segment, const RecordView& record,
+                                       std::uint64_t offset) {
+  const auto unsound = [&] { return std::unexpected(damaged(wal_.path_of(segment), offset)); };
+  auto& terms = wal_.terms_;
+  if (record.state) {
+    if (!expected_) {
+      terms.reset(record.state->base);
+    } else if (record.state->base != terms.last()) {
+      return unsound();
+    }
+    if (record.state->conf_state.size() > kMaxConfStateBytes) return unsound();
+    wal_.conf_state_ = record.state->conf_state;
+  }
+  std::uint32_t count = 0;
+  EntryReader entries(record);
+  while (const auto entry = entries.next()) {
+    const auto next = terms.last().index + 1;
+    const bool first = count++ == 0;
+    if (entry->index <= terms.base().index || entry->index > next) return unsound();
+    if (!first && entry->index != next) return unsound();
+    if (entry->term < *terms.term(entry->index - 1)) return unsound();
+    if (first) {
+      // The marks of all segments so far are still in found_.
+      for (auto& earlier : found_)
+        std::erase_if(earlier.marks,
+                      [&](const Wal::Mark& mark) { return mark.index >= entry->index; });
+    }
+    wal_.note_entry(segment, {entry->index, entry->term}, offset);
+  }
+  if (!entries.sound() || count != record.entry_count) return unsound();
+  wal_.hard_state_ = record.hard_state;
+  return {};
+}
+
+base::Result<void> WalRecovery::check_nothing_follows(std::size_t last) {
+  for (auto i = last; i < found_.size(); ++i) {
+    SegmentReader reader(*found_[i].file, found_[i].header);
+    const auto later = reader.find(found_[i].end, expected_.value_or(1));
+    if (!later) return std::unexpected(later.error());
+    if (*later) return std::unexpected(damaged(wal_.path_of(found_[last]), found_[last].end));
+  }
+  return {};
+}
+
+/// The last record may be in the system's cache alone: the process that wrote it may have died
+/// before its sync, or of a failed one, after which the system calls the pages clean. Writing it
+/// again and syncing makes it as durable as the rest.
+base::Result<void> WalRecovery::rewrite_last_record() {
+  auto& segment = wal_.segments_.back();
+  std::string bytes(static_cast<std::size_t>(segment.end - last_offset_), '\0');
+  const auto got = segment.file->read_at(last_offset_, bytes);
+  if (!got) return std::unexpected(got.error());
+  if (auto written = segment.file->write_at(last_offset_, bytes); !written) return written;
+  return segment.file->sync();
+}
+
+base::Result<void> WalRecovery::clean_up() {
+  const auto& directory = wal_.options_.directory;
+  for (const auto sequence : left_over_) {
+    const auto path = segment_path(directory, {sequence, SegmentKind::active});
+    if (auto removed = wal_.disk_.remove(path); !removed) return removed;
+  }
+  for (const auto& name : other_) {
+    if (name.kind == SegmentKind::spare && wal_.spares_.size() < kMaxSpares) {
+      wal_.spares_.push_back(name.sequence);
+      continue;
+    }
+    if (auto removed = wal_.disk_.remove(segment_path(directory, name)); !removed) return removed;
+  }
+  return {};
+}
+
+}  // namespace jobbie::log

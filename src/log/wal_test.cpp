@@ -1,0 +1,210 @@
+// The write-ahead log by itself: what a recovery finds, what it refuses, and its bytes.
+#include "log/wal.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "log/record.hpp"
+#include "log/sim_disk.hpp"
+#include "tests/support/golden_file.hpp"
+
+namespace jobbie::log {
+namespace {
+
+using consensus::EntryType;
+using consensus::EntryView;
+using consensus::HardState;
+
+constexpr std::size_t kSegment = 8192;
+
+WalOptions wal_options() {
+  return {.directory = "w",
+          .node_id = 1,
+          .segment_bytes = kSegment,
+          .seed = 5,
+          .preparing = Preparer::Mode::at_once};
+}
+
+struct WalFixture : ::testing::Test {
+  SimDisk disk{1};
+  std::unique_ptr<Wal> wal;
+
+  void open() {
+    wal.reset();
+    auto opened = Wal::open(disk, wal_options());
+    ASSERT_TRUE(opened) << opened.error().message;
+    wal = std::move(*opened);
+  }
+  base::Result<void> append(std::uint64_t term, std::uint64_t first,
+                            const std::vector<std::string>& payloads, std::uint64_t commit = 1) {
+    std::vector<EntryView> entries;
+    for (const auto& payload : payloads)
+      entries.push_back({first++, term, EntryType::plain, payload});
+    return wal->append(HardState{term, 1, commit}, entries);
+  }
+  std::vector<std::string> read(std::uint64_t low, std::uint64_t high,
+                                std::uint64_t max_bytes = UINT64_MAX) {
+    std::vector<std::string> out;
+    const auto done = wal->read({low, high, max_bytes},
+                                [&](const EntryView& entry) { out.emplace_back(entry.data); });
+    EXPECT_TRUE(done) << done.error().message;
+    return out;
+  }
+  std::string path(std::uint64_t sequence) {
+    return segment_path("w", {sequence, SegmentKind::active});
+  }
+};
+
+TEST_F(WalFixture, a_new_log_is_a_snapshot_of_nothing) {
+  open();
+  EXPECT_TRUE(wal->fresh());
+  EXPECT_EQ(wal->hard_state(), (HardState{1, 0, 1}));
+  EXPECT_EQ(wal->terms().last(), kBootstrap);
+  open();
+  EXPECT_FALSE(wal->fresh());
+  EXPECT_EQ(wal->terms().last(), kBootstrap);
+}
+
+TEST_F(WalFixture, hard_state_and_entries_come_back) {
+  open();
+  ASSERT_TRUE(append(2, 2, {"a", "b", ""}, 1));
+  ASSERT_TRUE(wal->append(HardState{3, 1, 4}, {}));
+  open();
+  EXPECT_EQ(wal->hard_state(), (HardState{3, 1, 4}));
+  EXPECT_EQ(wal->terms().last(), (consensus::Position{4, 2}));
+  EXPECT_EQ(read(2, 5), (std::vector<std::string>{"a", "b", ""}));
+  EXPECT_EQ(read(3, 4), (std::vector<std::string>{"b"}));
+  EXPECT_EQ(read(2, 5, 1), (std::vector<std::string>{"a"})) << "at least one, however large";
+}
+
+TEST_F(WalFixture, a_later_record_overwrites_a_conflicting_tail) {
+  open();
+  ASSERT_TRUE(append(2, 2, {"a", "b", "c", "d"}));
+  ASSERT_TRUE(append(3, 3, {"B", "C"}));
+  EXPECT_EQ(read(2, 5), (std::vector<std::string>{"a", "B", "C"}));
+  open();
+  EXPECT_EQ(wal->terms().last(), (consensus::Position{4, 3}));
+  EXPECT_EQ(wal->terms().term(2), 2u);
+  EXPECT_EQ(wal->terms().term(3), 3u);
+  EXPECT_EQ(read(2, 5), (std::vector<std::string>{"a", "B", "C"}));
+}
+
+TEST_F(WalFixture, a_damaged_middle_is_refused_with_file_and_offset) {
+  open();
+  ASSERT_TRUE(append(2, 2, {"first"}));
+  ASSERT_TRUE(append(2, 3, {"second"}));
+  ASSERT_TRUE(append(2, 4, {"third"}));
+  wal.reset();
+  auto& bytes = *disk.bytes(path(1));
+  bytes[bytes.find("second")] ^= 1;
+  const auto refused = Wal::open(disk, wal_options());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "corrupt_log");
+  EXPECT_NE(refused.error().message.find(path(1)), std::string::npos);
+  EXPECT_NE(refused.error().message.find("backup"), std::string::npos);
+  EXPECT_GT(refused.error().position, kSegmentHeaderBytes);
+}
+
+TEST_F(WalFixture, a_torn_tail_is_cut_and_written_over) {
+  open();
+  ASSERT_TRUE(append(2, 2, {"first"}));
+  ASSERT_TRUE(append(2, 3, {"second"}));
+  wal.reset();
+  auto& bytes = *disk.bytes(path(1));
+  bytes[bytes.find("second") + 3] ^= 1;
+  open();
+  EXPECT_EQ(wal->terms().last().index, 2u);
+  ASSERT_TRUE(append(3, 3, {"other"}));
+  open();
+  EXPECT_EQ(read(2, 4), (std::vector<std::string>{"first", "other"}));
+}
+
+TEST_F(WalFixture, without_its_first_segments_a_log_begins_later) {
+  open();
+  const std::string large(3000, 'x');
+  for (std::uint64_t i = 2; i < 12; ++i) ASSERT_TRUE(append(2, i, {large}));
+  ASSERT_GT(wal->segment_count(), 4u);
+  wal.reset();
+  auto damaged_disk = disk.clone();
+  // What is before a gap is not needed: Log::start refuses a state that would need it.
+  ASSERT_TRUE(damaged_disk.remove(path(2)));
+  auto opened = Wal::open(damaged_disk, wal_options());
+  ASSERT_TRUE(opened);
+  EXPECT_GT((*opened)->terms().base().index, 2u);
+}
+
+TEST_F(WalFixture, a_recycled_segment_shows_nothing_of_its_earlier_life) {
+  open();
+  const std::string large(1000, 'x');
+  std::uint64_t next = 2;
+  for (int round = 0; round < 40; ++round) {
+    ASSERT_TRUE(append(2, next, {large}));
+    ASSERT_TRUE(wal->cut(next++));
+    if (round % 5 == 4) {
+      open();
+      EXPECT_EQ(wal->terms().last().index, next - 1);
+    }
+  }
+}
+
+TEST_F(WalFixture, a_record_that_no_segment_could_hold_stops_the_log) {
+  open();
+  EXPECT_FALSE(wal->has_room(1, kSegment));
+  EXPECT_EQ(append(2, 2, {std::string(kSegment, 'x')}).error().code, "record_too_large");
+  EXPECT_TRUE(wal->failure());
+}
+
+/// A segment with records of every kind, cut behind the last one.
+std::string golden_segment() {
+  const SegmentHeader header{
+      .sequence = 3, .salt = 0x0123456789abcdef, .segment_bytes = kSegment, .node_id = 1};
+  std::string out = encode_segment_header(header);
+  const std::uint64_t self = 1;
+  const auto conf = consensus::conf_state_of({&self, 1});
+  const std::array<EntryView, 2> entries{EntryView{11, 4, EntryType::plain, "payload"},
+                                         EntryView{12, 4, EntryType::plain, ""}};
+  std::string record;
+  encode_record({header, out.size()},
+                {.number = 20,
+                 .hard_state = {4, 1, 9},
+                 .state = StateView{{10, 3}, conf},
+                 .entries = entries},
+                record);
+  out += record;
+  encode_record({header, out.size()},
+                {.number = 21, .hard_state = {4, 1, 12}, .state = {}, .entries = {}}, record);
+  return out + record;
+}
+
+TEST(WalGolden, a_segment_of_version_1_still_reads) {
+  const auto written = golden_segment();
+  if (jobbie::testing::writing_golden())
+    jobbie::testing::write_golden("wal_v1.hex", "A segment of the log up to its last record.",
+                                  {{"segment", written}});
+  const auto golden = jobbie::testing::read_golden("wal_v1.hex");
+  ASSERT_EQ(golden.size(), 1u);
+  EXPECT_EQ(golden[0].second, written) << "the format has changed: it needs a new version";
+
+  // Read as a log that lost its first segments by being cut.
+  SimDisk disk(1);
+  const auto path = segment_path("w", {3, SegmentKind::active});
+  auto file = std::move(*disk.open(path, OpenMode::create));
+  ASSERT_TRUE(file->write_at(0, golden[0].second));
+  ASSERT_TRUE(file->write_at(kSegment - 1, std::string_view("\0", 1)));
+  auto wal = Wal::open(disk, wal_options());
+  ASSERT_TRUE(wal) << wal.error().message;
+  EXPECT_EQ((*wal)->hard_state(), (HardState{4, 1, 12}));
+  EXPECT_EQ((*wal)->terms().base(), (consensus::Position{10, 3}));
+  EXPECT_EQ((*wal)->terms().last(), (consensus::Position{12, 4}));
+  std::vector<std::string> payloads;
+  ASSERT_TRUE((*wal)->read({11, 13, UINT64_MAX},
+                           [&](const EntryView& entry) { payloads.emplace_back(entry.data); }));
+  EXPECT_EQ(payloads, (std::vector<std::string>{"payload", ""}));
+}
+
+}  // namespace
+}  // namespace jobbie::log

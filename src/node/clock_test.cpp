@@ -1,0 +1,76 @@
+// Log time under a wall clock that somebody turns.
+#include "node/clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace jobbie::node {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000;
+constexpr std::int64_t kHour = 3600 * kSecond;
+
+struct HandClock final : Clock {
+  std::int64_t wall = 1'700'000'000 * kSecond;
+  std::int64_t steady = 5 * kSecond;
+  std::int64_t wall_us() override { return wall; }
+  std::int64_t steady_us() override { return steady; }
+  void pass(std::int64_t us) {
+    wall += us;
+    steady += us;
+  }
+};
+
+TEST(LogClock, RunsWithTheWallClock) {
+  HandClock hand;
+  LogClock clock(hand, {});
+  EXPECT_EQ(clock.now().ms, hand.wall / 1000);
+  hand.pass(1234 * 1000);
+  EXPECT_EQ(clock.now().ms, hand.wall / 1000);
+}
+
+TEST(LogClock, BeginsWhereTheLogEnded) {
+  HandClock hand;
+  const base::Instant last{hand.wall / 1000 + 10'000};
+  LogClock clock(hand, last);
+  EXPECT_EQ(clock.now(), last);
+  hand.pass(kSecond);
+  EXPECT_EQ(clock.now().ms, last.ms + 500) << "it leans back at half speed";
+}
+
+TEST(LogClock, AJumpForwardIsFollowedSlowly) {
+  HandClock hand;
+  LogClock clock(hand, {});
+  const auto before = clock.now();
+  hand.wall += kHour;
+  EXPECT_EQ(clock.now(), before);
+  hand.pass(10 * kSecond);
+  EXPECT_EQ(clock.now().ms, before.ms + 15'000);
+  hand.pass(3 * kHour);
+  EXPECT_EQ(clock.now().ms, hand.wall / 1000);
+}
+
+TEST(LogClock, AJumpBackNeverTurnsTimeBack) {
+  HandClock hand;
+  LogClock clock(hand, {});
+  auto last = clock.now();
+  hand.wall -= kHour;
+  for (int i = 0; i < 1000; ++i) {
+    hand.pass(i * 37);
+    const auto now = clock.now();
+    ASSERT_GE(now, last);
+    last = now;
+  }
+  hand.pass(3 * kHour);
+  EXPECT_EQ(clock.now().ms, hand.wall / 1000);
+}
+
+TEST(LogClock, SmallCorrectionsAreFollowedAtOnce) {
+  HandClock hand;
+  LogClock clock(hand, {});
+  static_cast<void>(clock.now());
+  hand.wall += 300'000;
+  EXPECT_EQ(clock.now().ms, hand.wall / 1000);
+}
+
+}  // namespace
+}  // namespace jobbie::node

@@ -1,0 +1,165 @@
+// A turn: assemble, commit, apply, answer.
+#include "node/driver.hpp"
+
+#include <utility>
+
+#include "base/check.hpp"
+#include "command/codec.hpp"
+#include "node/readers.hpp"
+
+namespace jobbie::node {
+namespace {
+
+/// What a caller is told when the log refuses an entry and yet goes on.
+call::Trouble trouble_of(const base::Error& error) {
+  if (error.code == log::kDiskFull) return call::Trouble::disk_full;
+  if (error.code == log::kNotLeader) return call::Trouble::no_leader;
+  return call::Trouble::none;
+}
+
+}  // namespace
+
+base::Result<void> Driver::turn(std::vector<Intake::Item>& items, bool draining) {
+  now_us_ = clock_.steady_us();
+  draining_ = draining;
+  expire_waiters(draining);
+  assemble(items);
+  if (auto done = commit(); !done) return done;
+  settle_wakes();
+  answer_questions();
+  outbox_.send();
+  return upkeep();
+}
+
+/// Stamps, encodes and proposes what was assembled, and runs the log until it is applied.
+base::Result<void> Driver::commit() {
+  for (auto& proposal : std::exchange(proposals_, {})) {
+    proposal.entry.now = log_clock_->now();
+    proposal.entry.random = random_();
+    encoded_.clear();
+    command::encode(proposal.entry, encoded_);
+    const auto index = propose();
+    if (index) {
+      proposal.index = *index;
+      proposals_.push_back(std::move(proposal));
+      continue;
+    }
+    const auto trouble = trouble_of(index.error());
+    if (trouble == call::Trouble::none) return std::unexpected(index.error());
+    for (Part& part : proposal.parts) give_back(std::move(part.waiter.call), trouble);
+  }
+  return pump();
+}
+
+base::Result<std::uint64_t> Driver::propose() {
+  auto index = log_->propose(encoded_);
+  if (index || index.error().code != log::kLogBusy) return index;
+  if (auto pumped = pump(); !pumped) return std::unexpected(pumped.error());
+  return log_->propose(encoded_);
+}
+
+base::Result<void> Driver::pump() {
+  auto pumped = log_->pump([this](const log::Committed& entry) { apply(entry); });
+  if (!pumped) return pumped;
+  if (broken_) return std::unexpected(*broken_);
+  return {};
+}
+
+void Driver::apply(const log::Committed& committed) {
+  JOBBIE_CHECK(committed.index > applied_index_);
+  applied_index_ = committed.index;
+  if (committed.data.empty() || broken_) return;
+  if (!proposals_.empty() && proposals_.front().index == committed.index) {
+    Proposal proposal = std::move(proposals_.front());
+    proposals_.pop_front();
+    auto outcome = engine_->apply(proposal.entry);
+    if (broken_) return;
+    for (Part& part : proposal.parts) finish(std::move(part), proposal.entry, outcome.replies);
+    note_ready(outcome.ready);
+    return;
+  }
+  auto entry = command::decode_entry(committed.data);
+  if (!entry) {
+    broken_ = base::Error{.code = "unreadable_entry",
+                          .message = "entry " + std::to_string(committed.index) +
+                                     " of the log cannot be read (" + entry.error().message +
+                                     "). Was it written by a newer version? Start that one."};
+    return;
+  }
+  unhanded_rows_ += entry->commands.size();
+  note_ready(engine_->apply(*entry).ready);
+}
+
+void Driver::finish(Part part, command::Entry& entry, std::vector<command::Reply>& replies) {
+  call::Call& call = *part.waiter.call;
+  for (std::size_t i = 0; i < part.count; ++i)
+    call.replies.push_back(std::move(replies[part.first + i]));
+  if (part.waiter.claim_withheld) call.replies.emplace_back(command::Claimed{});
+  const auto* claimed = std::get_if<command::Claimed>(&call.replies.back());
+  if (claimed != nullptr && claimed->jobs.empty()) {
+    if (part.wake != nullptr) part.wake->in_vain = true;
+    const bool waits = part.waiter.deadline_us > now_us_ && !draining_ &&
+                       waiters_.size() < options_.bounds.waiting_fetches;
+    if (waits) {
+      call.replies.pop_back();
+      call.commands.push_back(std::move(entry.commands[part.first + part.count - 1]));
+      waiters_.add(std::move(part.waiter));
+      return;
+    }
+  }
+  outbox_.add(std::move(part.waiter.call));
+}
+
+void Driver::note_ready(const std::vector<base::Blob>& ready) {
+  if (waiters_.size() == 0) return;
+  for (const auto& queue : ready) {
+    if (engine_->demand(queue.view()).pending == 0 || !waiters_.any_for(queue.view())) continue;
+    const auto it = wakes_.find(queue.view());
+    if (it == wakes_.end())
+      wakes_.emplace(queue.view(), Wake{});
+    else
+      it->second.after = 0;
+  }
+}
+
+void Driver::answer_questions() {
+  for (auto& call : questions_) {
+    if (const auto* job = std::get_if<call::JobQuery>(&call->query)) {
+      if (auto found = engine_->job(job->job)) {
+        call->answer = std::move(found);
+        outbox_.add(std::move(call));
+      } else {
+        readers_->ask(std::move(call));
+      }
+    } else if (const auto* batch = std::get_if<call::BatchQuery>(&call->query)) {
+      if (auto found = engine_->batch(batch->batch)) {
+        call->answer = std::move(found);
+        outbox_.add(std::move(call));
+      } else {
+        readers_->ask(std::move(call));
+      }
+    } else {
+      call->answer = status();
+      outbox_.add(std::move(call));
+    }
+  }
+  questions_.clear();
+}
+
+call::NodeStatus Driver::status() {
+  return {.node_id = options_.node_id,
+          .term = log_->term(),
+          .applied_index = applied_index_,
+          .stored_index = store_->written_index(),
+          .durable_index = store_->durable_index(),
+          .state_hash = engine_->state_hash(),
+          .live_jobs = engine_->live_jobs(),
+          .waiting_fetches = waiters_.size(),
+          .store_lag_rows = store_->lag().rows + unhanded_rows_,
+          .leader = log_->leader(),
+          .disk_full = was_full_,
+          .now = engine_->now(),
+          .started_at = started_at_};
+}
+
+}  // namespace jobbie::node

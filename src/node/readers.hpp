@@ -1,0 +1,42 @@
+// Threads that answer questions from the database, so that the node's own never waits for it.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "call/call.hpp"
+
+namespace jobbie::store {
+class Store;
+}
+
+namespace jobbie::node {
+
+class Readers {
+ public:
+  /// `store` must outlive the readers.
+  Readers(store::Store& store, std::size_t threads, std::size_t bound);
+  ~Readers();
+
+  /// From any thread. Answers the call's query and delivers it; `overloaded` when too many wait.
+  void ask(std::unique_ptr<call::Call> call);
+
+ private:
+  void work();
+  void answer(call::Call& call);
+
+  store::Store& store_;
+  const std::size_t bound_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::unique_ptr<call::Call>> waiting_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace jobbie::node

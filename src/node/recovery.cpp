@@ -1,0 +1,137 @@
+// Cold start: the hot state from the database, then everything the log holds behind it.
+#include <chrono>
+#include <filesystem>
+#include <random>
+#include <system_error>
+#include <utility>
+
+#include "node/driver.hpp"
+
+namespace jobbie::node {
+namespace {
+
+/// Rows replayed before the store gets them: memory stays bounded however long the log is.
+constexpr std::uint64_t kReplayedRows = 100'000;
+constexpr std::chrono::milliseconds kReplayPatience{100};
+
+/// The engine's port for ended jobs, answered by the store. A read that fails is no answer: the
+/// engine would decide on "no such job" where other replicas, or a later replay, find one. So it is
+/// noted in `broken`, and the node ends before anybody is told what came of it.
+class StoredJobs final : public engine::EndedJobs {
+ public:
+  StoredJobs(store::Store& store, std::optional<base::Error>& broken)
+      : store_(store), broken_(broken) {}
+  std::optional<model::JobRecord> find(base::JobId id) override {
+    return answer(store_.find_ended(id));
+  }
+  std::vector<model::JobRecord> dead_in_group(std::string_view group, std::uint64_t after,
+                                              std::uint64_t upto, std::size_t limit) override {
+    return answer(store_.dead_in_group(group, after, upto, limit));
+  }
+
+ private:
+  template <typename T>
+  T answer(base::Result<T> found) {
+    if (found) return *std::move(found);
+    if (!broken_) broken_ = found.error();
+    return {};
+  }
+
+  store::Store& store_;
+  std::optional<base::Error>& broken_;
+};
+
+base::Result<void> make_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error) return {};
+  return std::unexpected(
+      base::Error{.code = "data_dir", .message = "cannot create " + path + ": " + error.message()});
+}
+
+std::uint64_t draw() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+}  // namespace
+
+Driver::Driver(const Options& options, Clock& clock)
+    : options_(options), clock_(clock), random_(draw()) {}
+Driver::~Driver() = default;
+
+base::Result<std::unique_ptr<Driver>> Driver::open(const Options& options, Clock& clock) {
+  auto driver = std::unique_ptr<Driver>(new Driver(options, clock));
+  if (auto made = make_directory(options.data_dir + "/log"); !made)
+    return std::unexpected(made.error());
+  // The log first: it locks the directory, so that nobody else works on the database.
+  if (auto opened = driver->open_log(); !opened) return std::unexpected(opened.error());
+  if (auto loaded = driver->load(); !loaded) return std::unexpected(loaded.error());
+  if (auto replayed = driver->replay(); !replayed) return std::unexpected(replayed.error());
+  return driver;
+}
+
+base::Error Driver::in_database(base::Error error) const {
+  error.message = options_.data_dir + "/jobbie.db: " + error.message;
+  if (error.code.starts_with("corrupt"))
+    error.message += " Restore the data directory from a backup; `jobbie db check` tells more.";
+  return error;
+}
+
+base::Result<void> Driver::load() {
+  auto store = store::Store::open(
+      {.path = options_.data_dir + "/jobbie.db", .cache_bytes = options_.cache_bytes});
+  if (!store) return std::unexpected(in_database(store.error()));
+  store_ = *std::move(store);
+  ended_ = std::make_unique<StoredJobs>(*store_, broken_);
+  engine::Options engine_options;
+  engine_options.hash_seed = draw();
+  if (store_->applied_index() == 0) {  // nothing was ever written
+    engine_.emplace(*ended_, engine_options);
+    return {};
+  }
+  engine::Loader loader(*ended_, engine_options);
+  bool jobs_began = false;
+  auto loaded = store_->load([&](command::Item item) -> base::Result<void> {
+    if (!jobs_began && std::holds_alternative<model::JobRecord>(item)) {
+      jobs_began = true;
+      if (auto placed = loader.only_jobs_follow(); !placed) return placed;
+    }
+    return loader.add(std::move(item));
+  });
+  if (!loaded) return std::unexpected(in_database(loaded.error()));
+  auto engine = loader.finish();
+  if (!engine) return std::unexpected(in_database(engine.error()));
+  engine_.emplace(*std::move(engine));
+  applied_index_ = handed_index_ = store_->applied_index();
+  return {};
+}
+
+base::Result<void> Driver::open_log() {
+  disk_ = log::posix_disk();
+  auto log = log::Log::open(*disk_, {.directory = options_.data_dir + "/log",
+                                     .node_id = options_.node_id,
+                                     .segment_bytes = options_.segment_bytes,
+                                     .seed = draw()});
+  if (!log) return std::unexpected(log.error());
+  log_ = *std::move(log);
+  return {};
+}
+
+base::Result<void> Driver::replay() {
+  if (auto started = log_->start(applied_index_); !started) return started;
+  const auto pumped = log_->pump([this](const log::Committed& committed) {
+    apply(committed);
+    if (unhanded_rows_ < kReplayedRows) return;
+    hand_over();
+    while (!store_->wait_until_written(handed_index_, kReplayPatience) && !store_->trouble()) {
+    }
+  });
+  if (!pumped) return pumped;
+  if (broken_) return std::unexpected(*broken_);
+  log_clock_.emplace(clock_, engine_->now());
+  started_at_ = log_clock_->now();
+  return {};
+}
+
+}  // namespace jobbie::node

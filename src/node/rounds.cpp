@@ -1,0 +1,175 @@
+// Making entries: calls, waiting fetches that may now find something, and the tick that is due.
+//
+// An entry that enqueues into a queue with a waiting fetch carries that fetch too, so that from
+// enqueue to start there is one write to the disk.
+#include <algorithm>
+#include <utility>
+
+#include "node/driver.hpp"
+
+namespace jobbie::node {
+namespace {
+
+/// Waiters of one queue tried at once, at most.
+constexpr std::size_t kMostAtOnce = 64;
+
+bool has_gone(const call::Call& call) {
+  return call.hung_up && call.hung_up->load(std::memory_order_relaxed);
+}
+
+bool runs_at_once(const model::JobSpec& job) {
+  return job.scheduled_at.ms == 0 && job.depends_on.empty() && job.depends_on_index.empty();
+}
+
+std::uint64_t rows_of(const command::Command& command) {
+  if (const auto* many = std::get_if<command::EnqueueMany>(&command)) return many->jobs.size();
+  if (const auto* claim = std::get_if<command::Claim>(&command)) return claim->count;
+  if (const auto* beat = std::get_if<command::Heartbeat>(&command)) return beat->beats.size();
+  return 1;
+}
+
+}  // namespace
+
+void Driver::assemble(std::vector<Intake::Item>& items) {
+  for (auto& item : items) backlog_.push_back(std::move(item));
+  items.clear();
+  if (engine_->next_deadline() <= log_clock_->now() && !disk_is_full(0)) append_tick();
+  std::size_t bytes = 0;
+  while (!backlog_.empty() && bytes < options_.bounds.round_bytes) {
+    bytes += backlog_.front().bytes;
+    take_call(std::move(backlog_.front()));
+    backlog_.pop_front();
+  }
+  attach_woken();
+  close_entry();
+}
+
+void Driver::take_call(Intake::Item item) {
+  auto& call = item.call;
+  if (call->commands.empty()) {
+    questions_.push_back(std::move(call));
+    return;
+  }
+  if (!log_->leader()) return give_back(std::move(call), call::Trouble::no_leader);
+  if (disk_is_full(item.bytes)) return give_back(std::move(call), call::Trouble::disk_full);
+  Waiter waiter{.call = std::move(call)};
+  auto& commands = waiter.call->commands;
+  if (draining_ && std::holds_alternative<command::Claim>(commands.back())) {
+    // What stands before the claim is still done; the claim itself finds nothing.
+    commands.pop_back();
+    waiter.claim_withheld = true;
+    if (commands.empty()) return give_empty(std::move(waiter));
+  }
+  note_enqueues(commands);
+  waiter.deadline_us = now_us_ + waiter.call->wait.ms * 1000;
+  append(std::move(waiter), item.bytes);
+}
+
+/// Remembers which queues the open entry fills, where somebody waits.
+void Driver::note_enqueues(const std::vector<command::Command>& commands) {
+  if (waiters_.size() == 0) return;
+  const auto note = [&](const model::JobSpec& job) {
+    if (!runs_at_once(job)) return;
+    if (enqueued_.empty() || enqueued_.back().first != job.queue.view())
+      enqueued_.emplace_back(job.queue.view(), 0);
+    ++enqueued_.back().second;
+  };
+  for (const auto& command : commands) {
+    if (const auto* one = std::get_if<command::Enqueue>(&command)) note(one->job);
+    if (const auto* many = std::get_if<command::EnqueueMany>(&command))
+      for (const auto& job : many->jobs) note(job);
+  }
+}
+
+Driver::Proposal& Driver::open_entry() {
+  if (!entry_is_open_) {
+    proposals_.emplace_back();
+    entry_is_open_ = true;
+  }
+  return proposals_.back();
+}
+
+void Driver::append_tick() {
+  open_entry().entry.commands.emplace_back(command::Tick{});
+  unhanded_rows_ += 1;
+}
+
+void Driver::append(Waiter waiter, std::size_t bytes, Wake* wake) {
+  Proposal& proposal = open_entry();
+  auto& commands = waiter.call->commands;
+  Part part{.waiter = {},
+            .first = proposal.entry.commands.size(),
+            .count = commands.size(),
+            .wake = wake};
+  for (auto& command : commands) {
+    unhanded_rows_ += rows_of(command);
+    proposal.entry.commands.push_back(std::move(command));
+  }
+  commands.clear();
+  part.waiter = std::move(waiter);
+  proposal.parts.push_back(std::move(part));
+  proposal.bytes += bytes;
+  if (proposal.bytes >= options_.bounds.entry_bytes) close_entry();
+}
+
+void Driver::close_entry() {
+  if (!entry_is_open_) return;
+  attach_waiters();
+  entry_is_open_ = false;
+  enqueued_.clear();
+}
+
+/// Takes the first waiter of `queue` after `after` into the open entry.
+bool Driver::attach_one(std::string_view queue, Ticket& after, Wake* wake, std::uint32_t& wanted) {
+  while (const auto ticket = waiters_.first_for(queue, after)) {
+    after = *ticket;
+    auto waiter = waiters_.remove(*ticket);
+    if (has_gone(*waiter->call)) {
+      give_empty(*std::move(waiter));
+      continue;
+    }
+    wanted += std::get<command::Claim>(waiter->call->commands.back()).count;
+    append(*std::move(waiter), 0, wake);
+    return true;
+  }
+  return false;
+}
+
+/// One waiter for each job that the entry brings, as far as there are any.
+void Driver::attach_waiters() {
+  if (draining_) return;
+  // The names are views into the entry's own commands, which do not move while it is open: their
+  // bytes are shared.
+  const auto enqueued = std::exchange(enqueued_, {});
+  for (const auto& [queue, jobs] : enqueued) {
+    Ticket after = 0;
+    std::uint32_t wanted = 0;
+    while (wanted < jobs && attach_one(queue, after, nullptr, wanted)) {
+    }
+  }
+}
+
+void Driver::attach_woken() {
+  if (draining_ || !log_->leader() || disk_is_full(0)) return;
+  for (auto& [queue, wake] : wakes_) {
+    const auto pending = engine_->demand(queue).pending;
+    std::uint32_t wanted = 0;
+    for (std::size_t n = 0; n < wake.burst && wanted < pending; ++n)
+      if (!attach_one(queue, wake.after, &wake, wanted)) break;
+  }
+}
+
+/// After the round: whoever found nothing ends the trying, unless another worker may find more.
+void Driver::settle_wakes() {
+  for (auto it = wakes_.begin(); it != wakes_.end();) {
+    Wake& wake = it->second;
+    const auto demand = engine_->demand(it->first);
+    const bool over = demand.pending == 0 || (wake.in_vain && !demand.picky) ||
+                      !waiters_.first_for(it->first, wake.after);
+    wake.in_vain = false;
+    wake.burst = std::min(wake.burst * 2, kMostAtOnce);
+    it = over ? wakes_.erase(it) : std::next(it);
+  }
+}
+
+}  // namespace jobbie::node

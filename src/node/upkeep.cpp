@@ -1,0 +1,113 @@
+// What goes on between rounds: waiting fetches that give up, hand-overs to the store, cutting the
+// log behind it, and how long the thread may sleep.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "node/driver.hpp"
+
+namespace jobbie::node {
+namespace {
+
+constexpr std::int64_t kTickUs = 100'000;     ///< of the Raft core
+constexpr std::int64_t kUpkeepUs = 500'000;   ///< cutting the log, clients that have gone
+constexpr std::int64_t kStorePollUs = 5'000;  ///< while the store is busy and something waits
+constexpr std::chrono::milliseconds kStorePatience{2};
+constexpr std::uint64_t kRowsAtOnce = 20'000;  ///< a hand-over need not wait for its time
+
+}  // namespace
+
+void Driver::give_back(std::unique_ptr<call::Call> call, call::Trouble trouble) {
+  if (trouble == call::Trouble::disk_full) refused_for_room_ = true;
+  call->trouble = trouble;
+  outbox_.add(std::move(call));
+}
+
+void Driver::give_empty(Waiter waiter) {
+  waiter.call->replies.emplace_back(command::Claimed{});
+  outbox_.add(std::move(waiter.call));
+}
+
+void Driver::expire_waiters(bool draining) {
+  if (draining)
+    for (auto& waiter : waiters_.take_all()) give_empty(std::move(waiter));
+  while (auto waiter = waiters_.take_expired(now_us_)) give_empty(*std::move(waiter));
+}
+
+bool Driver::store_is_behind() const {
+  return unhanded_rows_ + store_->lag().rows > options_.bounds.unstored_rows;
+}
+
+bool Driver::wait_for_store() {
+  // A store in trouble does not catch up: writes are refused instead, and reads go on.
+  if (!store_is_behind() || store_->trouble()) return false;
+  if (store_->idle()) hand_over();
+  store_->wait_until_written(handed_index_, kStorePatience);
+  return store_is_behind();
+}
+
+bool Driver::disk_is_full(std::size_t bytes) const {
+  return !log_->has_room(bytes + options_.bounds.entry_bytes) ||
+         (store_->trouble() && store_is_behind());
+}
+
+base::Result<void> Driver::upkeep() {
+  const auto now = clock_.steady_us();
+  if (unhanded_rows_ > 0 && store_->idle() &&
+      (now >= next_hand_over_us_ || unhanded_rows_ >= kRowsAtOnce))
+    hand_over();
+  if (now >= next_tick_us_) {
+    next_tick_us_ = now + kTickUs;
+    log_->tick();
+  }
+  if (now < next_upkeep_us_) return {};
+  next_upkeep_us_ = now + kUpkeepUs;
+  for (auto& waiter : waiters_.take_hung_up()) give_empty(std::move(waiter));
+  outbox_.send();
+  const bool full = std::exchange(refused_for_room_, false) || disk_is_full(0);
+  if (full != was_full_ && options_.journal != nullptr)
+    options_.journal->write(full ? base::Level::error : base::Level::info,
+                            full ? "disk_full" : "disk_has_room",
+                            {{"data_dir", std::string_view(options_.data_dir)}});
+  was_full_ = full;
+  if (const auto durable = store_->durable_index(); durable > cut_index_) {
+    cut_index_ = durable;
+    return log_->cut(durable);
+  }
+  return {};
+}
+
+void Driver::hand_over() {
+  next_hand_over_us_ = clock_.steady_us() + options_.bounds.checkpoint.ms * 1000;
+  if (applied_index_ == handed_index_) return;
+  store_->write(applied_index_, engine_->drain_changes());
+  handed_index_ = applied_index_;
+  unhanded_rows_ = 0;
+}
+
+std::int64_t Driver::patience_us() {
+  if (!backlog_.empty() || !wakes_.empty()) return 0;
+  const auto now = clock_.steady_us();
+  std::int64_t until = std::min(next_tick_us_, next_upkeep_us_);
+  if (const auto deadline = waiters_.next_deadline_us()) until = std::min(until, *deadline);
+  if (unhanded_rows_ > 0)
+    until = std::min(until, store_->idle() ? next_hand_over_us_ : now + kStorePollUs);
+  if (const auto due = engine_->next_deadline(); due != base::kNever) {
+    const auto left_ms = std::clamp<std::int64_t>((due - log_clock_->now()).ms, 0, 1000);
+    until = std::min(until, now + left_ms * 1000);
+  }
+  return std::max<std::int64_t>(until - now, 0);
+}
+
+base::Result<void> Driver::close() {
+  for (auto& waiter : waiters_.take_all()) give_empty(std::move(waiter));
+  for (auto& item : backlog_) give_back(std::move(item.call), call::Trouble::stopping);
+  backlog_.clear();
+  outbox_.send();
+  if (!broken_) hand_over();
+  auto stored = store_->close();
+  auto closed = log_->close();
+  return stored ? closed : stored;
+}
+
+}  // namespace jobbie::node

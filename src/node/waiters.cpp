@@ -1,0 +1,103 @@
+// Waiting fetches in ordered sets: a ticket is both the age and the key.
+#include "node/waiters.hpp"
+
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/glob.hpp"
+
+namespace jobbie::node {
+namespace {
+
+const command::Claim& claim_of(const Waiter& waiter) {
+  return std::get<command::Claim>(waiter.call->commands.back());
+}
+
+void take_earlier(std::optional<Ticket>& best, const std::set<Ticket>& tickets, Ticket after) {
+  const auto it = tickets.upper_bound(after);
+  if (it != tickets.end() && (!best || *it < *best)) best = *it;
+}
+
+}  // namespace
+
+Waiters::Tickets& Waiters::list_of(std::string_view name) {
+  if (base::is_glob(name)) {
+    const auto it = by_glob_.find(name);
+    return it != by_glob_.end() ? it->second : by_glob_[std::string(name)];
+  }
+  const auto it = by_queue_.find(name);
+  return it != by_queue_.end() ? it->second : by_queue_[std::string(name)];
+}
+
+void Waiters::add(Waiter waiter) {
+  if (waiter.ticket == 0) waiter.ticket = next_ticket_++;
+  for (const auto& name : claim_of(waiter).queues) list_of(name.view()).insert(waiter.ticket);
+  deadlines_.emplace(waiter.deadline_us, waiter.ticket);
+  const Ticket ticket = waiter.ticket;
+  const bool fresh = waiting_.emplace(ticket, std::move(waiter)).second;
+  JOBBIE_CHECK(fresh);
+}
+
+void Waiters::unlist(const Waiter& waiter) {
+  for (const auto& name : claim_of(waiter).queues) {
+    Tickets& tickets = list_of(name.view());
+    tickets.erase(waiter.ticket);
+    if (!tickets.empty()) continue;
+    // Names come from outside: an empty list is not kept.
+    if (base::is_glob(name.view()))
+      by_glob_.erase(by_glob_.find(name.view()));
+    else
+      by_queue_.erase(by_queue_.find(name.view()));
+  }
+  deadlines_.erase({waiter.deadline_us, waiter.ticket});
+}
+
+std::optional<Waiter> Waiters::remove(Ticket ticket) {
+  const auto it = waiting_.find(ticket);
+  if (it == waiting_.end()) return std::nullopt;
+  unlist(it->second);
+  Waiter waiter = std::move(it->second);
+  waiting_.erase(it);
+  return waiter;
+}
+
+bool Waiters::any_for(std::string_view queue) const { return first_for(queue, 0).has_value(); }
+
+std::optional<Ticket> Waiters::first_for(std::string_view queue, Ticket after) const {
+  std::optional<Ticket> best;
+  if (const auto it = by_queue_.find(queue); it != by_queue_.end())
+    take_earlier(best, it->second, after);
+  for (const auto& [glob, tickets] : by_glob_)
+    if (base::glob_match(glob, queue)) take_earlier(best, tickets, after);
+  return best;
+}
+
+std::uint32_t Waiters::wanted(Ticket ticket) const { return claim_of(waiting_.at(ticket)).count; }
+
+std::optional<std::int64_t> Waiters::next_deadline_us() const {
+  if (deadlines_.empty()) return std::nullopt;
+  return deadlines_.begin()->first;
+}
+
+std::optional<Waiter> Waiters::take_expired(std::int64_t now_us) {
+  if (deadlines_.empty() || deadlines_.begin()->first > now_us) return std::nullopt;
+  return remove(deadlines_.begin()->second);
+}
+
+std::vector<Waiter> Waiters::take_hung_up() {
+  std::vector<Ticket> gone;
+  for (const auto& [ticket, waiter] : waiting_)
+    if (waiter.call->hung_up && waiter.call->hung_up->load(std::memory_order_relaxed))
+      gone.push_back(ticket);
+  std::vector<Waiter> out;
+  for (const Ticket ticket : gone) out.push_back(*remove(ticket));
+  return out;
+}
+
+std::vector<Waiter> Waiters::take_all() {
+  std::vector<Waiter> out;
+  while (!waiting_.empty()) out.push_back(*remove(waiting_.begin()->first));
+  return out;
+}
+
+}  // namespace jobbie::node

@@ -1,0 +1,68 @@
+// Changes into rows: one prepared statement for each kind of change.
+//
+// Lives on the writer's thread and works inside a transaction that the caller opens and ends. All
+// functions answer false when the database refused; the connection then knows why and the caller
+// rolls back.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+#include "command/item.hpp"
+#include "store/sqlite.hpp"
+
+namespace jobbie::store {
+
+class ChangeWriter {
+ public:
+  /// `connection` must outlive the writer.
+  static base::Result<ChangeWriter> make(Connection& connection);
+
+  /// `revision` numbers the hand-over that the change came with.
+  [[nodiscard]] bool apply(const command::Change& change, std::uint64_t revision);
+  [[nodiscard]] bool set_applied(std::uint64_t index, std::uint64_t writes);
+
+  /// Removes a job and its errors.
+  [[nodiscard]] bool remove_job(std::uint64_t seq);
+
+  /// Must follow a rollback: what the writer believes about the file is read again.
+  [[nodiscard]] bool after_rollback();
+
+ private:
+  static constexpr std::size_t kStatements = 30;
+
+  explicit ChangeWriter(Connection& connection) : connection_(&connection) {}
+  [[nodiscard]] bool put(const command::Item& item, std::uint64_t revision);
+  [[nodiscard]] bool put(const model::MetaRecord& meta);
+  [[nodiscard]] bool put(const model::QueueRecord& queue);
+  [[nodiscard]] bool put(const model::TallyRecord& tally);
+  [[nodiscard]] bool put(const model::WindowRecord& window);
+  [[nodiscard]] bool put(const model::GroupRecord& group);
+  [[nodiscard]] bool put(const model::BatchRecord& batch);
+  [[nodiscard]] bool put(const model::ScheduleRecord& schedule);
+  [[nodiscard]] bool put(const model::WorkerRecord& worker);
+  [[nodiscard]] bool put(const model::IdempotencyRecord& record);
+  [[nodiscard]] bool put(const model::TaskRecord& task);
+
+  [[nodiscard]] bool put_job(const model::JobRecord& job, std::uint64_t revision);
+  [[nodiscard]] bool insert_job(const model::JobRecord& job, std::uint64_t revision);
+  [[nodiscard]] bool put_errors(const model::JobRecord& job, std::int64_t kept_before);
+
+  [[nodiscard]] bool remove(const command::RemovedJob& removed);
+  [[nodiscard]] bool remove(const command::RemovedQueue& removed);
+  [[nodiscard]] bool remove(const command::RemovedSchedule& removed);
+  [[nodiscard]] bool remove(const command::RemovedWorker& removed);
+  [[nodiscard]] bool remove(const command::RemovedIdempotency& removed);
+  [[nodiscard]] bool remove(const command::RemovedTask& removed);
+  [[nodiscard]] bool sweep(const command::SweptJobs& swept, std::uint64_t revision);
+
+  Connection* connection_;
+  std::array<Statement, kStatements> statements_;
+  std::int64_t max_seq_ = 0;  ///< no job beyond it is in the file: those are inserted unasked
+  std::string scratch_;       ///< bytes bound to a statement until it has run
+};
+
+}  // namespace jobbie::store

@@ -1,0 +1,202 @@
+// The file layer with checksums, over whatever the system's own layer is.
+#include "store/checked_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <sqlite3.h>
+#include <string_view>
+
+#include "base/hash.hpp"
+
+namespace jobbie::store {
+namespace {
+
+/// What SQLite holds for an open main file; the system's own file object follows it in memory.
+struct CheckedFile {
+  sqlite3_file base;
+  bool checked;  ///< the header says that pages carry sums
+};
+
+sqlite3_vfs* system_files() { return sqlite3_vfs_find(nullptr); }
+
+sqlite3_file* inner(sqlite3_file* file) {
+  return reinterpret_cast<sqlite3_file*>(reinterpret_cast<CheckedFile*>(file) + 1);
+}
+const sqlite3_io_methods& methods(sqlite3_file* file) { return *inner(file)->pMethods; }
+
+std::uint64_t page_sum(const char* page, sqlite3_int64 offset) {
+  const auto number = static_cast<std::uint64_t>(offset) / kPageBytes + 1;
+  return base::hash_bytes({page, kPageBytes - kPageSumBytes}, number);
+}
+
+bool is_page(int amount, sqlite3_int64 offset) {
+  return amount == static_cast<int>(kPageBytes) &&
+         offset % static_cast<sqlite3_int64>(kPageBytes) == 0;
+}
+
+/// Offsets 16 and 17 hold the page size, offset 20 the bytes left free at the end of each page.
+bool header_promises_sums(const char* header) {
+  return std::memcmp(header, "SQLite format 3", 16) == 0 && header[16] == 0x10 && header[17] == 0 &&
+         header[20] == static_cast<char>(kPageSumBytes);
+}
+
+/// A page of zeros is a hole: free space that was never written.
+bool is_sound(const char* page, sqlite3_int64 offset) {
+  std::uint64_t kept = 0;
+  std::memcpy(&kept, page + kPageBytes - kPageSumBytes, kPageSumBytes);
+  if (kept == page_sum(page, offset)) return true;
+  return std::all_of(page, page + kPageBytes, [](char c) { return c == 0; });
+}
+
+int file_close(sqlite3_file* file) { return methods(file).xClose(inner(file)); }
+
+int file_read(sqlite3_file* file, void* buffer, int amount, sqlite3_int64 offset) {
+  const int result = methods(file).xRead(inner(file), buffer, amount, offset);
+  if (result != SQLITE_OK) return result;
+  auto* self = reinterpret_cast<CheckedFile*>(file);
+  const char* bytes = static_cast<const char*>(buffer);
+  if (offset == 0 && amount >= 24) self->checked = header_promises_sums(bytes);
+  if (self->checked && is_page(amount, offset) && !is_sound(bytes, offset))
+    return SQLITE_IOERR_DATA;
+  return SQLITE_OK;
+}
+
+int file_write(sqlite3_file* file, const void* buffer, int amount, sqlite3_int64 offset) {
+  auto* self = reinterpret_cast<CheckedFile*>(file);
+  const char* bytes = static_cast<const char*>(buffer);
+  if (offset == 0 && amount >= 24) self->checked = header_promises_sums(bytes);
+  if (!self->checked || !is_page(amount, offset))
+    return methods(file).xWrite(inner(file), buffer, amount, offset);
+  std::array<char, kPageBytes> page;
+  std::memcpy(page.data(), bytes, kPageBytes - kPageSumBytes);
+  const auto sum = page_sum(page.data(), offset);
+  std::memcpy(page.data() + kPageBytes - kPageSumBytes, &sum, kPageSumBytes);
+  return methods(file).xWrite(inner(file), page.data(), amount, offset);
+}
+
+int file_truncate(sqlite3_file* file, sqlite3_int64 size) {
+  return methods(file).xTruncate(inner(file), size);
+}
+int file_sync(sqlite3_file* file, int flags) { return methods(file).xSync(inner(file), flags); }
+int file_size(sqlite3_file* file, sqlite3_int64* size) {
+  return methods(file).xFileSize(inner(file), size);
+}
+int file_lock(sqlite3_file* file, int level) { return methods(file).xLock(inner(file), level); }
+int file_unlock(sqlite3_file* file, int level) { return methods(file).xUnlock(inner(file), level); }
+int file_check_lock(sqlite3_file* file, int* held) {
+  return methods(file).xCheckReservedLock(inner(file), held);
+}
+int file_control(sqlite3_file* file, int what, void* value) {
+  return methods(file).xFileControl(inner(file), what, value);
+}
+int file_sector(sqlite3_file* file) { return methods(file).xSectorSize(inner(file)); }
+int file_traits(sqlite3_file* file) { return methods(file).xDeviceCharacteristics(inner(file)); }
+int file_shm_map(sqlite3_file* file, int page, int size, int extend, void volatile** out) {
+  return methods(file).xShmMap(inner(file), page, size, extend, out);
+}
+int file_shm_lock(sqlite3_file* file, int offset, int count, int flags) {
+  return methods(file).xShmLock(inner(file), offset, count, flags);
+}
+void file_shm_barrier(sqlite3_file* file) { methods(file).xShmBarrier(inner(file)); }
+int file_shm_unmap(sqlite3_file* file, int remove) {
+  return methods(file).xShmUnmap(inner(file), remove);
+}
+// Mapped memory would pass the checksums by.
+int file_fetch(sqlite3_file*, sqlite3_int64, int, void** out) {
+  *out = nullptr;
+  return SQLITE_OK;
+}
+int file_unfetch(sqlite3_file*, sqlite3_int64, void*) { return SQLITE_OK; }
+
+constexpr sqlite3_io_methods kCheckedMethods = {
+    3,           file_close,   file_read,     file_write,       file_truncate,  file_sync,
+    file_size,   file_lock,    file_unlock,   file_check_lock,  file_control,   file_sector,
+    file_traits, file_shm_map, file_shm_lock, file_shm_barrier, file_shm_unmap, file_fetch,
+    file_unfetch};
+
+int vfs_open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags) {
+  auto* system = system_files();
+  if ((flags & SQLITE_OPEN_MAIN_DB) == 0)
+    return system->xOpen(system, name, file, flags, out_flags);
+  auto* self = reinterpret_cast<CheckedFile*>(file);
+  self->base.pMethods = nullptr;
+  self->checked = false;
+  const int result = system->xOpen(system, name, inner(file), flags, out_flags);
+  if (result == SQLITE_OK) self->base.pMethods = &kCheckedMethods;
+  return result;
+}
+
+int vfs_delete(sqlite3_vfs*, const char* name, int sync) {
+  return system_files()->xDelete(system_files(), name, sync);
+}
+int vfs_access(sqlite3_vfs*, const char* name, int flags, int* out) {
+  return system_files()->xAccess(system_files(), name, flags, out);
+}
+int vfs_full_name(sqlite3_vfs*, const char* name, int size, char* out) {
+  return system_files()->xFullPathname(system_files(), name, size, out);
+}
+int vfs_randomness(sqlite3_vfs*, int size, char* out) {
+  return system_files()->xRandomness(system_files(), size, out);
+}
+int vfs_sleep(sqlite3_vfs*, int microseconds) {
+  return system_files()->xSleep(system_files(), microseconds);
+}
+int vfs_time(sqlite3_vfs*, double* out) {
+  return system_files()->xCurrentTime(system_files(), out);
+}
+int vfs_last_error(sqlite3_vfs*, int size, char* out) {
+  return system_files()->xGetLastError(system_files(), size, out);
+}
+int vfs_time64(sqlite3_vfs*, sqlite3_int64* out) {
+  return system_files()->xCurrentTimeInt64(system_files(), out);
+}
+
+sqlite3_vfs make_vfs() {
+  sqlite3_vfs vfs{};
+  vfs.iVersion = 2;
+  vfs.szOsFile = static_cast<int>(sizeof(CheckedFile)) + system_files()->szOsFile;
+  vfs.mxPathname = system_files()->mxPathname;
+  vfs.zName = "jobbie";
+  vfs.xOpen = vfs_open;
+  vfs.xDelete = vfs_delete;
+  vfs.xAccess = vfs_access;
+  vfs.xFullPathname = vfs_full_name;
+  vfs.xRandomness = vfs_randomness;
+  vfs.xSleep = vfs_sleep;
+  vfs.xCurrentTime = vfs_time;
+  vfs.xGetLastError = vfs_last_error;
+  vfs.xCurrentTimeInt64 = vfs_time64;
+  return vfs;
+}
+
+}  // namespace
+
+const char* checked_files() {
+  // Its count of memory in use costs a lock at every allocation, and nobody reads it. Refused once
+  // SQLite is in use, which does no harm.
+  static const int uncounted = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  static_cast<void>(uncounted);
+  // SQLite keeps a pointer to it for the rest of the process.
+  static sqlite3_vfs vfs = make_vfs();
+  static const int registered = sqlite3_vfs_register(&vfs, 0);
+  return registered == SQLITE_OK ? vfs.zName : nullptr;
+}
+
+base::Result<void> begin_checksums(Connection& connection) {
+  int bytes = static_cast<int>(kPageSumBytes);
+  if (sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_RESERVE_BYTES, &bytes) !=
+      SQLITE_OK)
+    return std::unexpected(connection.error());
+  return {};
+}
+
+bool has_checksums(Connection& connection) {
+  int bytes = -1;  // asks and changes nothing
+  return sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_RESERVE_BYTES, &bytes) ==
+             SQLITE_OK &&
+         bytes == static_cast<int>(kPageSumBytes);
+}
+
+}  // namespace jobbie::store

@@ -1,0 +1,29 @@
+// Checksums in the database file: a thin layer between SQLite and the system's files.
+//
+// Every page of the main file ends in eight bytes that SQLite leaves to us (its header says so),
+// and there stands a hash of the page and its number. It is set when a page is written and compared
+// when one is read, so a flipped bit, a page in the wrong place or one that was never written is an
+// error
+// (`corrupt_database`) and not an odd job. Other programs, the sqlite3 shell among them, read the
+// file as any other; what they write has no checksums and is refused.
+#pragma once
+
+#include <cstddef>
+
+#include "base/result.hpp"
+#include "store/sqlite.hpp"
+
+namespace jobbie::store {
+
+inline constexpr std::size_t kPageBytes = 4096;
+inline constexpr std::size_t kPageSumBytes = 8;
+
+/// The layer's name for sqlite3_open_v2. From any thread.
+[[nodiscard]] const char* checked_files();
+
+/// A new file gets checksums; must come before anything is written.
+[[nodiscard]] base::Result<void> begin_checksums(Connection& connection);
+/// Whether the file says that it has checksums.
+[[nodiscard]] bool has_checksums(Connection& connection);
+
+}  // namespace jobbie::store

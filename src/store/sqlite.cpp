@@ -1,0 +1,214 @@
+// Connections and statements over the C interface.
+#include "store/sqlite.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <sqlite3.h>
+
+#include <fmt/format.h>
+
+#include "store/checked_file.hpp"
+
+namespace jobbie::store {
+namespace {
+
+constexpr int kBusyTimeout_ms = 5'000;
+
+std::string_view code_of(int extended) {
+  switch (extended) {
+    case SQLITE_IOERR_FSYNC:
+    case SQLITE_IOERR_DIR_FSYNC:
+      return kSyncFailed;
+    case SQLITE_IOERR_DATA:
+    case SQLITE_IOERR_CORRUPTFS:
+    case SQLITE_IOERR_SHORT_READ:
+      return kCorruptDatabase;
+    case SQLITE_IOERR_SHMSIZE:  // the index of the write-ahead log could not be made larger
+      return kDiskFull;
+    default:
+      break;
+  }
+  switch (extended & 0xff) {
+    case SQLITE_FULL:
+      return kDiskFull;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return kCorruptDatabase;
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+      return kDiskError;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return kDatabaseBusy;
+    default:
+      return kDatabaseError;
+  }
+}
+
+/// What a person should make of it, before SQLite's own words.
+std::string_view plain_words(std::string_view code) {
+  if (code == kDiskFull) return "There is no space left on the disk. ";
+  if (code == kCorruptDatabase) return "The database is damaged. ";
+  return {};
+}
+
+base::Error error_of(sqlite3* handle) {
+  const int extended = sqlite3_extended_errcode(handle);
+  const auto code = sqlite3_system_errno(handle) == ENOSPC ? kDiskFull : code_of(extended);
+  return {.code = std::string(code),
+          .message = fmt::format("{}The database answers: {} (SQLite code {}).", plain_words(code),
+                                 sqlite3_errmsg(handle), extended)};
+}
+
+/// What holds for every connection. Cells are checked when a page is read, so that a damaged page
+/// is an error and not an odd row; schema tricks of a forged file do not run.
+std::string pragmas(std::size_t cache_bytes) {
+  return fmt::format(
+      "PRAGMA cache_size = -{}; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
+      "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF; PRAGMA cell_size_check = ON;"
+      "PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF;",
+      cache_bytes / 1024);
+}
+
+}  // namespace
+
+void Statement::Finalize::operator()(sqlite3_stmt* handle) const { sqlite3_finalize(handle); }
+
+void Statement::bind(int parameter, std::int64_t value) {
+  if (sqlite3_bind_int64(handle_.get(), parameter, value) != SQLITE_OK) bind_failed_ = true;
+}
+
+void Statement::bind_null(int parameter) {
+  if (sqlite3_bind_null(handle_.get(), parameter) != SQLITE_OK) bind_failed_ = true;
+}
+
+void Statement::bind_text(int parameter, std::string_view value) {
+  if (value.empty()) return bind_null(parameter);
+  bind_key(parameter, value);
+}
+
+void Statement::bind_key(int parameter, std::string_view value) {
+  // A null pointer would bind NULL.
+  const char* bytes = value.empty() ? "" : value.data();
+  if (sqlite3_bind_text64(handle_.get(), parameter, bytes, value.size(), SQLITE_STATIC,
+                          SQLITE_UTF8) != SQLITE_OK)
+    bind_failed_ = true;
+}
+
+void Statement::bind_blob(int parameter, std::string_view value) {
+  const char* bytes = value.empty() ? "" : value.data();
+  if (sqlite3_bind_blob64(handle_.get(), parameter, bytes, value.size(), SQLITE_STATIC) !=
+      SQLITE_OK)
+    bind_failed_ = true;
+}
+
+void Statement::bind_copy(int parameter, std::string_view value) {
+  if (value.empty()) return bind_null(parameter);
+  if (sqlite3_bind_text64(handle_.get(), parameter, value.data(), value.size(), SQLITE_TRANSIENT,
+                          SQLITE_UTF8) != SQLITE_OK)
+    bind_failed_ = true;
+}
+
+Step Statement::step() {
+  if (bind_failed_) return Step::failed;
+  switch (sqlite3_step(handle_.get())) {
+    case SQLITE_ROW:
+      return Step::row;
+    case SQLITE_DONE:
+      return Step::done;
+    default:
+      return Step::failed;
+  }
+}
+
+bool Statement::run() {
+  const bool done = step() == Step::done;
+  reset();
+  return done;
+}
+
+void Statement::reset() {
+  sqlite3_reset(handle_.get());
+  bind_failed_ = false;
+}
+
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(handle_.get(), column);
+}
+
+bool Statement::is_null(int column) const {
+  return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
+}
+
+std::string_view Statement::bytes(int column) const {
+  const void* data = sqlite3_column_blob(handle_.get(), column);
+  if (data == nullptr) return {};
+  const int size = sqlite3_column_bytes(handle_.get(), column);
+  return {static_cast<const char*>(data), static_cast<std::size_t>(size)};
+}
+
+void Connection::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+
+base::Result<Connection> Connection::open(const std::string& path, Access access,
+                                          std::size_t cache_bytes) {
+  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  flags |= access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+  if (access == Access::create) flags |= SQLITE_OPEN_CREATE;
+  sqlite3* handle = nullptr;
+  const int opened = sqlite3_open_v2(path.c_str(), &handle, flags, checked_files());
+  Connection connection;
+  connection.handle_.reset(handle);
+  if (opened != SQLITE_OK) {
+    if (handle == nullptr)
+      return std::unexpected(
+          base::Error{.code = std::string(kDatabaseError), .message = "Out of memory."});
+    auto error = connection.error();
+    error.message = fmt::format("Cannot open the database {}: {}", path, error.message);
+    return std::unexpected(std::move(error));
+  }
+  sqlite3_busy_timeout(handle, kBusyTimeout_ms);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  // Closing must not write back what the checkpointer was not asked to.
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  if (auto set = connection.exec(pragmas(cache_bytes)); !set)
+    return std::unexpected(std::move(set).error());
+  return connection;
+}
+
+base::Result<void> Connection::exec(const std::string& sql) {
+  if (sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+    return std::unexpected(error());
+  return {};
+}
+
+base::Result<Statement> Connection::prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v3(handle_.get(), sql.data(), static_cast<int>(sql.size()),
+                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr) != SQLITE_OK)
+    return std::unexpected(error());
+  return Statement(statement);
+}
+
+base::Result<std::int64_t> Connection::query_integer(std::string_view sql) {
+  auto statement = prepare(sql);
+  if (!statement) return std::unexpected(std::move(statement).error());
+  switch (statement->step()) {
+    case Step::row:
+      return statement->integer(0);
+    case Step::done:
+      return 0;
+    case Step::failed:
+      break;
+  }
+  return std::unexpected(error());
+}
+
+base::Error Connection::error() const { return error_of(handle_.get()); }
+
+base::Error corrupt_row(std::string_view what) {
+  return {.code = std::string(kCorruptDatabase),
+          .message = fmt::format("The database holds {} that this program did not write.", what)};
+}
+
+}  // namespace jobbie::store

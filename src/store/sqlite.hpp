@@ -1,0 +1,117 @@
+// A thin layer over SQLite: connections and prepared statements as values, errors as base::Error.
+//
+// Each object is used by one thread at a time. A statement must not outlive its connection. Nothing
+// here throws, and everything read is copied before the statement moves on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace jobbie::store {
+
+// Codes of the errors that callers tell apart.
+inline constexpr std::string_view kDiskFull = "disk_full";
+inline constexpr std::string_view kDiskError = "disk_error";
+inline constexpr std::string_view kSyncFailed = "sync_failed";
+inline constexpr std::string_view kCorruptDatabase = "corrupt_database";
+inline constexpr std::string_view kDatabaseBusy = "database_busy";
+inline constexpr std::string_view kDatabaseError = "database_error";
+
+enum class Step : std::uint8_t { row, done, failed };
+
+/// Parameters count from 1, columns from 0, as SQLite has it. A bind that fails makes the next step
+/// fail.
+class Statement {
+ public:
+  Statement() = default;
+  explicit Statement(sqlite3_stmt* handle) : handle_(handle) {}
+
+  void bind(int parameter, std::int64_t value);
+  void bind(int parameter, std::uint64_t value) {
+    bind(parameter, static_cast<std::int64_t>(value));
+  }
+  void bind_null(int parameter);
+  /// Zero is NULL: "not set".
+  void bind(int parameter, base::Instant value) {
+    value.ms == 0 ? bind_null(parameter) : bind(parameter, value.ms);
+  }
+  /// Empty is NULL. The bytes must stay until the statement is reset.
+  void bind_text(int parameter, std::string_view value);
+  /// Never NULL. The bytes must stay until the statement is reset.
+  void bind_key(int parameter, std::string_view value);
+  void bind_blob(int parameter, std::string_view value);
+  /// As bind_text, keeping a copy.
+  void bind_copy(int parameter, std::string_view value);
+
+  Step step();
+  /// For statements without rows: steps once and resets. False: failed, the connection knows why.
+  bool run();
+  void reset();
+
+  [[nodiscard]] std::int64_t integer(int column) const;
+  [[nodiscard]] std::uint64_t number(int column) const {
+    return static_cast<std::uint64_t>(integer(column));
+  }
+  [[nodiscard]] base::Instant instant(int column) const { return {integer(column)}; }
+  [[nodiscard]] bool is_null(int column) const;
+  /// Valid until the next step or reset; empty for NULL.
+  [[nodiscard]] std::string_view bytes(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* handle) const;
+  };
+  std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+  bool bind_failed_ = false;
+};
+
+/// Resets a statement when a function is left, so that no read transaction lingers.
+class ResetOnExit {
+ public:
+  explicit ResetOnExit(Statement& statement) : statement_(statement) {}
+  ~ResetOnExit() { statement_.reset(); }
+  ResetOnExit(const ResetOnExit&) = delete;
+  ResetOnExit& operator=(const ResetOnExit&) = delete;
+
+ private:
+  Statement& statement_;
+};
+
+enum class Access : std::uint8_t { read_only, read_write, create };
+
+class Connection {
+ public:
+  Connection() = default;
+  static base::Result<Connection> open(const std::string& path, Access access,
+                                       std::size_t cache_bytes);
+
+  /// Runs statements without results.
+  base::Result<void> exec(const std::string& sql);
+  base::Result<Statement> prepare(std::string_view sql);
+  /// The first column of the first row; zero when there is none.
+  base::Result<std::int64_t> query_integer(std::string_view sql);
+
+  /// What went wrong last.
+  [[nodiscard]] base::Error error() const;
+  [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const;
+  };
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+/// An error for a row that cannot have been written by us.
+base::Error corrupt_row(std::string_view what);
+
+}  // namespace jobbie::store

@@ -1,0 +1,254 @@
+// The parts of the store put together, and its lookups.
+#include "store/store.hpp"
+
+#include <algorithm>
+#include <sqlite3.h>
+#include <utility>
+
+#include "base/check.hpp"
+#include "store/checkpointer.hpp"
+#include "store/overlay.hpp"
+#include "store/reader.hpp"
+#include "store/schema.hpp"
+#include "store/trouble.hpp"
+#include "store/writer.hpp"
+
+namespace jobbie::store {
+namespace {
+
+/// Dead jobs read from the file at a time.
+constexpr std::size_t kDeadPage = 1'000;
+
+/// Everything in the write-ahead log goes into the main file, which is synced.
+base::Result<void> checkpoint_all(Connection& connection) {
+  const int result = sqlite3_wal_checkpoint_v2(connection.handle(), nullptr,
+                                               SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  if (result != SQLITE_OK) return std::unexpected(connection.error());
+  return {};
+}
+
+}  // namespace
+
+/// Members end in reverse order: the threads before what they use.
+class Store::Impl {
+ public:
+  base::Result<void> open(const Options& options);
+  base::Result<void> load(const std::function<base::Result<void>(command::Item)>& sink);
+  base::Result<void> close();
+  base::Result<std::optional<model::JobRecord>> lookup(
+      base::JobId id, const std::function<void(const std::function<void(Reader&)>&)>& with);
+  base::Result<std::optional<model::JobRecord>> job(base::JobId id);
+  base::Result<std::optional<model::JobRecord>> find_ended(base::JobId id);
+  base::Result<std::optional<model::BatchRecord>> batch(base::BatchId id);
+  base::Result<std::vector<model::JobRecord>> dead_in_group(std::string_view group,
+                                                            std::uint64_t after, std::uint64_t upto,
+                                                            std::size_t limit);
+
+  std::string path;
+  std::uint64_t last_index = 0;  ///< handed over
+  TroubleBox trouble;
+  Overlay overlay;
+  std::optional<Reader> node_reader;
+  ReaderPool readers;
+  Checkpointer checkpointer{trouble};
+  Writer writer{overlay, checkpointer, trouble};
+
+ private:
+  using Rows = std::vector<std::pair<model::JobRecord, std::uint64_t>>;
+  base::Result<Rows> dead_page(std::string_view group, std::uint64_t after, std::uint64_t upto);
+  void note_read_error(base::Error error) {
+    trouble.set(TroubleBox::Source::reader, std::move(error));
+  }
+};
+
+base::Result<void> Store::Impl::open(const Options& options) {
+  path = options.path;
+  auto connection = open_database(path, options.cache_bytes);
+  if (!connection) return std::unexpected(std::move(connection).error());
+  // What a dead process left in the write-ahead log is perhaps not synced: now it is.
+  if (auto synced = checkpoint_all(*connection); !synced) return synced;
+  auto state = read_file_state(*connection);
+  if (!state) return std::unexpected(std::move(state).error());
+  auto sweeps = read_sweeps(*connection);
+  if (!sweeps) return std::unexpected(std::move(sweeps).error());
+  last_index = state->applied_index;
+  overlay.begin({.number = state->writes,
+                 .now = state->meta ? state->meta->now : base::Instant{},
+                 .sweeps = *std::move(sweeps)});
+  const auto reader_cache = options.cache_bytes / 4;
+  auto reader = Reader::open(path, reader_cache);
+  if (!reader) return std::unexpected(std::move(reader).error());
+  node_reader.emplace(*std::move(reader));
+  if (auto opened = readers.open(path, std::max<std::size_t>(1, options.readers), reader_cache);
+      !opened)
+    return opened;
+  if (auto started = checkpointer.start(path, options.checkpoint_every, state->applied_index);
+      !started)
+    return started;
+  writer.set_max_pages(options.max_pages);
+  return writer.start(*std::move(connection),
+                      {.applied_index = state->applied_index, .on_written = options.on_written});
+}
+
+base::Result<void> Store::Impl::load(const std::function<base::Result<void>(command::Item)>& sink) {
+  auto connection = Connection::open(path, Access::read_only, std::size_t{8} << 20);
+  if (!connection) return std::unexpected(std::move(connection).error());
+  // One state of the file, whatever the sweeper does meanwhile.
+  if (auto begun = connection->exec("BEGIN"); !begun) return begun;
+  return load_items(*connection, sink);
+}
+
+base::Result<void> Store::Impl::close() {
+  const bool written = writer.finish();
+  checkpointer.stop();
+  node_reader.reset();
+  readers.close();
+  if (!written)
+    return std::unexpected(trouble.get().value_or(
+        base::Error{.code = std::string(kDatabaseError), .message = "Not everything is written."}));
+  if (trouble.lasts(TroubleBox::Source::checkpointer)) return std::unexpected(*trouble.get());
+  if (auto synced = checkpoint_all(writer.connection()); !synced) return synced;
+  checkpointer.set_durable(writer.written_index());
+  writer.connection() = {};
+  return {};
+}
+
+base::Result<std::optional<model::JobRecord>> Store::Impl::lookup(
+    base::JobId id, const std::function<void(const std::function<void(Reader&)>&)>& with) {
+  auto found = overlay.job(id);
+  if (found.known) return std::move(found.record);
+  base::Result<std::optional<JobRow>> row;
+  with([&](Reader& reader) { row = reader.job(id); });
+  if (!row) {
+    note_read_error(row.error());
+    return std::unexpected(std::move(row).error());
+  }
+  if (!*row || is_hidden(*found.sweeps, (*row)->job, (*row)->revision)) return std::nullopt;
+  return std::move((*row)->job);
+}
+
+base::Result<std::optional<model::JobRecord>> Store::Impl::job(base::JobId id) {
+  return lookup(id, [&](const auto& use) { readers.with(use); });
+}
+
+base::Result<std::optional<model::JobRecord>> Store::Impl::find_ended(base::JobId id) {
+  auto job = lookup(id, [&](const auto& use) { use(*node_reader); });
+  if (job && *job && !model::has_ended((*job)->state)) return std::nullopt;
+  return job;
+}
+
+base::Result<std::optional<model::BatchRecord>> Store::Impl::batch(base::BatchId id) {
+  auto found = overlay.batch(id);
+  if (found.known) return std::move(found.record);
+  base::Result<std::optional<model::BatchRecord>> row;
+  readers.with([&](Reader& reader) { row = reader.batch(id); });
+  if (!row) {
+    note_read_error(row.error());
+    return std::unexpected(std::move(row).error());
+  }
+  if (!*row || is_expired(**row, found.now)) return std::nullopt;
+  return *std::move(row);
+}
+
+/// One page of the file's rows, read while the overlay dropped nothing: it then holds every newer
+/// version that the read could not see.
+base::Result<Store::Impl::Rows> Store::Impl::dead_page(std::string_view group, std::uint64_t after,
+                                                       std::uint64_t upto) {
+  // Drops come once a transaction, so another round is rare and a third nearly unheard of.
+  for (;;) {
+    const auto drops = overlay.drops();
+    auto rows = node_reader->dead_in_group(group, after, upto, kDeadPage);
+    if (!rows) {
+      note_read_error(rows.error());
+      return std::unexpected(std::move(rows).error());
+    }
+    const auto superseded = overlay.superseded(*rows);
+    if (overlay.drops() != drops) continue;
+    // What does not count keeps its place, for the caller's next page; revision zero marks it.
+    for (std::size_t i = 0; i < rows->size(); ++i) (*rows)[i].second = superseded[i] ? 0 : 1;
+    return *std::move(rows);
+  }
+}
+
+base::Result<std::vector<model::JobRecord>> Store::Impl::dead_in_group(std::string_view group,
+                                                                       std::uint64_t after,
+                                                                       std::uint64_t upto,
+                                                                       std::size_t limit) {
+  if (group.empty() || after >= upto || limit == 0) return {};
+  auto out = overlay.dead_in_group(group, after, upto, limit);
+  const auto by_seq = [](const auto& a, const auto& b) {
+    return a.id.sequence() < b.id.sequence();
+  };
+  std::size_t from_file = 0;
+  for (;;) {
+    auto page = dead_page(group, after, upto);
+    if (!page) return std::unexpected(std::move(page).error());
+    for (auto& [job, counts] : *page) {
+      after = job.id.sequence();
+      const bool known = std::binary_search(
+          out.begin(), out.end() - static_cast<std::ptrdiff_t>(from_file), job, by_seq);
+      if (counts == 0 || known) continue;
+      out.push_back(std::move(job));
+      if (++from_file == limit) break;
+    }
+    if (page->size() < kDeadPage || from_file == limit) break;
+  }
+  std::sort(out.begin(), out.end(), by_seq);
+  if (out.size() > limit) out.resize(limit);
+  return out;
+}
+
+Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Store::~Store() = default;
+
+base::Result<std::unique_ptr<Store>> Store::open(const Options& options) {
+  auto impl = std::make_unique<Impl>();
+  if (auto opened = impl->open(options); !opened) return std::unexpected(std::move(opened).error());
+  return std::unique_ptr<Store>(new Store(std::move(impl)));
+}
+
+base::Result<void> Store::load(const std::function<base::Result<void>(command::Item)>& sink) {
+  return impl_->load(sink);
+}
+
+void Store::write(std::uint64_t index, command::Changes changes) {
+  JOBBIE_CHECK(index >= impl_->last_index);
+  impl_->last_index = index;
+  impl_->overlay.add(index, std::move(changes));
+}
+
+Store::Lag Store::lag() const {
+  const auto lag = impl_->overlay.lag();
+  return {.rows = lag.rows, .bytes = lag.bytes, .batches = lag.batches};
+}
+
+std::uint64_t Store::written_index() const { return impl_->writer.written_index(); }
+std::uint64_t Store::durable_index() const { return impl_->checkpointer.durable_index(); }
+
+bool Store::wait_until_written(std::uint64_t index, std::chrono::milliseconds timeout) {
+  return impl_->writer.wait_until_written(index, timeout);
+}
+
+void Store::request_checkpoint() { impl_->checkpointer.request(); }
+
+void Store::set_max_pages(std::uint64_t pages) { impl_->writer.set_max_pages(pages); }
+
+base::Result<std::optional<model::JobRecord>> Store::find_ended(base::JobId id) {
+  return impl_->find_ended(id);
+}
+
+base::Result<std::vector<model::JobRecord>> Store::dead_in_group(std::string_view group,
+                                                                 std::uint64_t after,
+                                                                 std::uint64_t upto,
+                                                                 std::size_t limit) {
+  return impl_->dead_in_group(group, after, upto, limit);
+}
+
+base::Result<std::optional<model::JobRecord>> Store::job(base::JobId id) { return impl_->job(id); }
+base::Result<std::optional<model::BatchRecord>> Store::batch(base::BatchId id) {
+  return impl_->batch(id);
+}
+std::optional<base::Error> Store::trouble() const { return impl_->trouble.get(); }
+base::Result<void> Store::close() { return impl_->close(); }
+
+}  // namespace jobbie::store

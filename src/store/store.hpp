@@ -1,0 +1,111 @@
+// The store: the engine's checkpoint and everybody's query surface, one SQLite file.
+//
+// The node hands over the engine's changes together with the log index they bring the state to. The
+// store shows them at once, writes them behind, and says how far the file has come: what is written
+// survives the process, what is durable survives the machine, and the log may be cut behind it.
+// DESIGN.md beside this file says how; docs/formats/database.md describes the tables.
+//
+// Threads: the store has two of its own (writer, checkpointer). write(), find_ended() and
+// dead_in_group() belong to the node's thread, everything else may be called from any.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/id.hpp"
+#include "base/result.hpp"
+#include "command/item.hpp"
+
+namespace jobbie::store {
+
+struct Options {
+  std::string path;
+  std::size_t cache_bytes = std::size_t{32} << 20;  ///< the writer's; readers take a quarter each
+  std::size_t readers = 2;                          ///< concurrent job() and batch() calls
+  /// A run of the checkpointer after this long at the latest, when anything was written.
+  std::chrono::milliseconds checkpoint_every{10'000};
+  /// The most pages of 4 KiB the file may have; past it the store says `disk_full`. Zero: no bound.
+  std::uint64_t max_pages = 0;
+  /// Called on the writer's thread after each commit; must not block, nor call the store.
+  std::function<void()> on_written;
+};
+
+class Store {
+ public:
+  /// Creates the file, or brings its schema up to date. Refuses a newer schema (`newer_schema`), a
+  /// file of another program (`foreign_database`) and a damaged one (`corrupt_database`).
+  [[nodiscard]] static base::Result<std::unique_ptr<Store>> open(const Options& options);
+  /// Without close() before it: what is not written is left to the log, as after a crash.
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  /// The log index that the file's content stands at; zero for a new one.
+  [[nodiscard]] std::uint64_t applied_index() const { return written_index(); }
+
+  /// The hot state in the file: every item but ended jobs and finished batches. No meta record
+  /// means that nothing was ever written. For the start, before the first write().
+  [[nodiscard]] base::Result<void> load(
+      const std::function<base::Result<void>(command::Item)>& sink);
+
+  /// Never waits for the disk. Indexes must not go down.
+  void write(std::uint64_t index, command::Changes changes);
+
+  /// Handed over and not yet written.
+  struct Lag {
+    std::uint64_t rows = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t batches = 0;
+  };
+  [[nodiscard]] Lag lag() const;
+  /// Everything handed over is written: the next hand-over begins at once.
+  [[nodiscard]] bool idle() const { return lag().batches == 0; }
+
+  [[nodiscard]] std::uint64_t written_index() const;
+  /// Synced: the log may be cut up to here. Advances with the checkpointer's runs.
+  [[nodiscard]] std::uint64_t durable_index() const;
+  bool wait_until_written(std::uint64_t index, std::chrono::milliseconds timeout);
+  /// Asks for a run of the checkpointer now, for a node whose log grows long.
+  void request_checkpoint();
+
+  /// Another bound than Options::max_pages, from the next transaction on.
+  void set_max_pages(std::uint64_t pages);
+
+  /// The job, if it has ended and is kept; all that was handed over counts.
+  [[nodiscard]] base::Result<std::optional<model::JobRecord>> find_ended(base::JobId id);
+  /// Up to `limit` dead jobs of a group with after < sequence ≤ upto, in order of sequence.
+  [[nodiscard]] base::Result<std::vector<model::JobRecord>> dead_in_group(std::string_view group,
+                                                                          std::uint64_t after,
+                                                                          std::uint64_t upto,
+                                                                          std::size_t limit);
+
+  /// Live or ended, as last handed over.
+  [[nodiscard]] base::Result<std::optional<model::JobRecord>> job(base::JobId id);
+  [[nodiscard]] base::Result<std::optional<model::BatchRecord>> batch(base::BatchId id);
+
+  /// What stands in the way: `disk_full`, `disk_error` and `database_busy` pass by themselves, for
+  /// the writer tries again every second. `corrupt_database` and `sync_failed` stay. A lookup that
+  /// failed leaves its error here too.
+  [[nodiscard]] std::optional<base::Error> trouble() const;
+
+  /// Writes and syncs everything and ends the threads. Nothing may be called afterwards.
+  [[nodiscard]] base::Result<void> close();
+
+ private:
+  class Impl;
+  explicit Store(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// `jobbie db check`: reads the whole file and compares what is said twice. No findings: all is
+/// well. An error: the file could not be examined at all.
+[[nodiscard]] base::Result<std::vector<std::string>> check_database(const std::string& path);
+
+}  // namespace jobbie::store

@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""The auditor itself: a sound history passes, and each doctored one is caught by the right check."""
+
+import unittest
+
+from history import CANCEL, OK, REFUSED, Final
+from story import sound
+
+
+class Sound(unittest.TestCase):
+    def test_nothing_is_found(self):
+        self.assertEqual(sound().findings(), [])
+
+
+class Doctored(unittest.TestCase):
+    """One lie each."""
+
+    def expect(self, story, invariant, *words):
+        findings = story.findings()
+        fitting = [text for text in findings if text.startswith(invariant + ":") and all(w in text for w in words)]
+        self.assertTrue(fitting, f"no {invariant} with {words} in {findings}")
+
+    def test_a_lost_job(self):
+        story = sound()
+        del story.finals["job-one"]
+        self.expect(story, "I1", "job-one", "gone")
+
+    def test_a_job_of_a_batch_is_lost(self):
+        story = sound()
+        del story.finals["job-eight"]
+        self.expect(story, "I1", "job-eight", "gone")
+        self.expect(story, "I2", "exists by 1")
+
+    def test_a_payload_of_another(self):
+        story = sound()
+        story.finals["job-one"].token = "two"
+        self.expect(story, "I1", "holds two")
+
+    def test_a_job_from_nowhere(self):
+        story = sound()
+        story.finals["ghost"] = Final("ghost", "q", "completed", "ghost", 1, 3, 1000.0, 1001.0)
+        self.expect(story, "I2", "nobody sent")
+
+    def test_a_refused_job_exists(self):
+        story = sound()
+        story.enqueue("refused", REFUSED)
+        story.finals["x"] = Final("x", "q", "dead", "refused", 3, 3, 1000.0, 1001.0)
+        self.expect(story, "I2", "was refused and exists")
+
+    def test_delivered_and_not_there(self):
+        story = sound()
+        del story.finals["job-two"]
+        self.expect(story, "I2", "delivered and does not exist")
+
+    def test_one_enqueue_two_jobs(self):
+        story = sound()
+        story.finals["twin"] = Final("twin", "q", "dead", "one", 3, 3, 1000.0, 1001.0)
+        self.expect(story, "I2", "is 2 jobs")
+
+    def test_one_idempotency_key_two_jobs(self):
+        story = sound()
+        story.enqueue("six", idempotency="i6", job_id="other")
+        self.expect(story, "I3", "is 2 jobs")
+        self.expect(story, "I3", "was answered with")
+
+    def test_never_ended(self):
+        story = sound()
+        story.enqueue("stuck")
+        story.finals["job-stuck"].state = "pending"
+        self.expect(story, "I10", "still pending")
+
+    def test_hash_differs(self):
+        story = sound()
+        story.status(3, 12, "cc")
+        self.expect(story, "I4", "index 12")
+
+    def test_index_goes_back(self):
+        story = sound()
+        story.status(3, 11, "cc")
+        self.expect(story, "I6", "from 12")
+
+    def test_reused_lease(self):
+        story = sound()
+        job = story.enqueue("again")
+        story.deliver(job, 9)
+        story.ack(job, 9)
+        self.expect(story, "I7", "lease 9")
+
+    def test_same_lease_twice(self):
+        story = sound()
+        job = story.enqueue("again")
+        story.deliver(job, 20)
+        story.wait(2)
+        story.deliver(job, 20, attempt=2)
+        self.expect(story, "I7", "under one lease")
+
+    def test_leases_fall(self):
+        story = sound()
+        job = story.enqueue("again")
+        story.deliver(job, 21)
+        story.wait(2)
+        story.deliver(job, 20, attempt=2)
+        self.expect(story, "I7", "attempts do not")
+
+    def test_double_delivery(self):
+        story = sound()
+        job = story.enqueue("twice")
+        story.deliver(job, 20)
+        story.deliver(job, 21, attempt=2)
+        self.expect(story, "I12", "before the lease's end")
+
+    def test_heartbeat_ignored(self):
+        story = sound()
+        job = story.enqueue("twice")
+        story.deliver(job, 20)
+        story.wait(0.8)
+        story.beat(job, 20)
+        story.wait(0.4)
+        story.deliver(job, 21, attempt=2)
+        self.expect(story, "I12", "before the lease's end")
+
+    def test_backoff_ignored(self):
+        story = sound()
+        job = story.enqueue("hasty")
+        story.deliver(job, 20)
+        story.fail(job, 20, after=5.0)
+        story.deliver(job, 21, attempt=2)
+        self.expect(story, "I12", "backoff")
+
+    def test_starved_worker(self):
+        story = sound()
+        job = story.enqueue("late")
+        story.wait(1)
+        story.empty_fetch()
+        story.deliver(job, 20)
+        story.ack(job, 20)
+        self.expect(story, "I12", "came back empty", job)
+
+    def test_starved_waiting_worker_after_a_lost_lease(self):
+        story = sound()
+        job = story.enqueue("late")
+        story.deliver(job, 20)
+        story.wait(4)
+        story.empty_fetch(wait=1)
+        story.deliver(job, 21, attempt=2)
+        story.ack(job, 21)
+        self.expect(story, "I12", "came back empty", job)
+
+    def test_an_empty_fetch_during_a_stop_is_fine(self):
+        story = sound()
+        job = story.enqueue("late")
+        story.wait(1)
+        story.history.add_stop(story.now - 0.1, story.now + 0.1)
+        story.empty_fetch()
+        story.deliver(job, 20)
+        story.ack(job, 20)
+        self.assertEqual(story.findings(), [])
+
+    def test_late_ack_accepted(self):
+        story = sound()
+        job = story.enqueue("late")
+        story.deliver(job, 20)
+        story.wait(1.5)
+        story.ack(job, 20)
+        self.expect(story, "I8", "after the lease's end")
+
+    def test_stale_ack_accepted(self):
+        story = sound()
+        job = story.enqueue("late")
+        story.deliver(job, 20)
+        story.wait(1.5)
+        story.deliver(job, 21, attempt=2)
+        story.ack(job, 20)
+        self.expect(story, "I8", "lease 21 had been given out")
+
+    def test_stale_beat_and_fail_accepted(self):
+        for lie in ("beat", "fail"):
+            story = sound()
+            job = story.enqueue("late")
+            story.deliver(job, 20)
+            story.wait(1.5)
+            story.deliver(job, 21, attempt=2)
+            getattr(story, lie)(job, 20)
+            story.ack(job, 21)
+            self.expect(story, "I8", lie)
+
+    def test_delivered_after_the_ack(self):
+        story = sound()
+        story.wait(2)
+        story.deliver("job-one", 30, attempt=2)
+        self.expect(story, "I9", "after the ack")
+
+    def test_another_result(self):
+        story = sound()
+        story.finals["job-one"].result = {"lease": 77}
+        self.expect(story, "I9", "is kept")
+
+    def test_result_nobody_sent(self):
+        story = sound()
+        story.finals["job-two"].result = {"lease": 77}
+        self.expect(story, "I9", "nobody sent")
+
+    def test_acked_and_dead(self):
+        story = sound()
+        story.finals["job-one"].state = "dead"
+        self.expect(story, "I9", "the job is dead")
+
+    def test_dead_and_delivered(self):
+        story = sound()
+        story.wait(2)
+        story.deliver("job-three", 30, attempt=3)
+        self.expect(story, "I9", "after it was dead")
+
+    def test_completed_by_nobody(self):
+        story = sound()
+        story.enqueue("magic")
+        self.expect(story, "I9", "nobody has said so")
+
+    def test_cancelled_by_nobody_and_cancelled_in_vain(self):
+        story = sound()
+        story.finals["job-two"].state = "cancelled"
+        self.expect(story, "I9", "nobody has asked")
+        story = sound()
+        job = story.enqueue("cancel")
+        story.call(CANCEL, {"job_id": job}, OK, {"status": "cancelled"})
+        story.deliver(job, 30)
+        story.ack(job, 30)
+        self.expect(story, "I9", "delivered after it was cancelled")
+
+    def test_dead_too_soon(self):
+        story = sound()
+        job = story.enqueue("short")
+        story.deliver(job, 30)
+        story.finals[job].state, story.finals[job].ended_at = "dead", story.now
+        self.expect(story, "I9", "without a reason")
+
+    def test_too_many_attempts(self):
+        story = sound()
+        story.wait(2)
+        story.finals["job-three"].ended_at = None
+        story.deliver("job-three", 30, attempt=4)
+        self.expect(story, "I11", "attempt 4 of 3")
+
+    def test_attempts_not_counted(self):
+        story = sound()
+        story.finals["job-three"].attempt = 2
+        self.expect(story, "I11", "counted as 2")
+
+    def test_two_holders_of_a_key(self):
+        story = sound()
+        story.finals["job-five"].created_at = story.finals["job-four"].ended_at - 0.005
+        self.expect(story, "I15", "together")
+
+    def test_duplicate_of_an_ended_job(self):
+        story = sound()
+        story.wait(1)
+        story.enqueue("five-again", existing=True, job_id="job-five", unique_key="k")
+        self.expect(story, "I15", "had ended")
+
+    def test_database_and_answer_differ(self):
+        story = sound()
+        said = story.finals["job-one"]
+        story.answers["job-one"] = Final(said.job_id, said.queue, said.state, said.token, 2, 3, said.created_at,
+                                         said.ended_at, said.result)
+        self.expect(story, "I17", "attempt")
+
+    def test_a_lost_checkpoint(self):
+        story = sound()
+        job = story.enqueue("checkpoint")
+        story.deliver(job, 30)
+        story.beat(job, 30, checkpoint={"at": 7})
+        story.wait(2)
+        story.deliver(job, 31, attempt=2)
+        story.ack(job, 31)
+        self.expect(story, "I1", "checkpoint")
+
+    def test_second_callback_no_callback_wrong_callback(self):
+        story = sound()
+        story.callback("cb", 2, 2, job_id="second")
+        self.expect(story, "I25", "2 callbacks")
+        story = sound()
+        del story.finals["job-cb"]
+        self.expect(story, "I25", "0 callbacks")
+        story = sound()
+        story.finals["job-cb"].payload["batch"]["failed"] = 1
+        self.expect(story, "I25", "says")
+        story = sound()
+        story.finals["job-cb"].created_at -= 1
+        self.expect(story, "I25", "before its last member")
+
+
+if __name__ == "__main__":
+    unittest.main()
