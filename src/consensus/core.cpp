@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::uint8_t kVotersTag = 0x0a;  // ConfState.voters: field 1, packed
 
-struct FreeCore {
-  void operator()(raft_core* core) const { raft_core_free(core); }
-};
-using CorePointer = std::unique_ptr<raft_core, FreeCore>;
-
 std::string_view view(const raft_core_slice& slice) { return {slice.data, slice.bytes}; }
 raft_core_slice slice(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -62,7 +57,10 @@ const char* code_name(int code) {
 }  // namespace
 
 struct Core::Impl {
-  CorePointer core;
+  struct Free {
+    void operator()(raft_core* core) const { raft_core_free(core); }
+  };
+  std::unique_ptr<raft_core, Free> core;
   Fetch fetch;
   std::vector<EntryView> entries;
   std::vector<EntryView> committed;

@@ -22,6 +22,7 @@ call::Trouble trouble_of(const base::Error& error) {
 base::Result<void> Driver::turn(std::vector<Intake::Item>& items, bool draining) {
   now_us_ = clock_.steady_us();
   draining_ = draining;
+  store_is_stuck_ = store_is_behind() && store_->trouble();
   expire_waiters(draining);
   assemble(items);
   if (auto done = commit(); !done) return done;

@@ -105,9 +105,11 @@ class Driver {
   // Between rounds (upkeep.cpp).
   void expire_waiters(bool draining);
   base::Result<void> upkeep();
+  void report_trouble();
   void hand_over();
   [[nodiscard]] bool store_is_behind() const;
   [[nodiscard]] bool disk_is_full(std::size_t bytes) const;
+  [[nodiscard]] bool may_write() const;  ///< an entry of the node's own
   void give_back(std::unique_ptr<call::Call> call, call::Trouble trouble);
   void give_empty(Waiter waiter);
 
@@ -141,7 +143,9 @@ class Driver {
   std::int64_t next_tick_us_ = 0;
   std::int64_t next_hand_over_us_ = 0;
   std::int64_t next_upkeep_us_ = 0;
+  bool store_is_stuck_ = false;  ///< too far behind, and in trouble: it will not catch up
   bool was_full_ = false;
+  std::string told_trouble_;
   bool refused_for_room_ = false;  ///< somebody, since the last upkeep
   base::Instant started_at_;
   std::optional<base::Error> broken_;

@@ -33,7 +33,7 @@ std::uint64_t rows_of(const command::Command& command) {
 void Driver::assemble(std::vector<Intake::Item>& items) {
   for (auto& item : items) backlog_.push_back(std::move(item));
   items.clear();
-  if (engine_->next_deadline() <= log_clock_->now() && !disk_is_full(0)) append_tick();
+  if (engine_->next_deadline() <= log_clock_->now() && may_write()) append_tick();
   std::size_t bytes = 0;
   while (!backlog_.empty() && bytes < options_.bounds.round_bytes) {
     bytes += backlog_.front().bytes;
@@ -150,7 +150,7 @@ void Driver::attach_waiters() {
 }
 
 void Driver::attach_woken() {
-  if (draining_ || !log_->leader() || disk_is_full(0)) return;
+  if (draining_ || !may_write()) return;
   for (auto& [queue, wake] : wakes_) {
     const auto pending = engine_->demand(queue).pending;
     std::uint32_t wanted = 0;

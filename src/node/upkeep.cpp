@@ -47,9 +47,10 @@ bool Driver::wait_for_store() {
 }
 
 bool Driver::disk_is_full(std::size_t bytes) const {
-  return !log_->has_room(bytes + options_.bounds.entry_bytes) ||
-         (store_->trouble() && store_is_behind());
+  return store_is_stuck_ || !log_->has_room(bytes + options_.bounds.entry_bytes);
 }
+
+bool Driver::may_write() const { return log_->leader() && !disk_is_full(0); }
 
 base::Result<void> Driver::upkeep() {
   const auto now = clock_.steady_us();
@@ -70,11 +71,27 @@ base::Result<void> Driver::upkeep() {
                             full ? "disk_full" : "disk_has_room",
                             {{"data_dir", std::string_view(options_.data_dir)}});
   was_full_ = full;
+  report_trouble();
   if (const auto durable = store_->durable_index(); durable > cut_index_) {
     cut_index_ = durable;
     return log_->cut(durable);
   }
   return {};
+}
+
+/// A line in the journal when the store gets into trouble, and when it is out of it.
+void Driver::report_trouble() {
+  const auto trouble = store_->trouble();
+  const std::string code = trouble ? trouble->code : "";
+  if (code == told_trouble_ || options_.journal == nullptr) return;
+  told_trouble_ = code;
+  if (trouble)
+    options_.journal->write(base::Level::error, "database_trouble",
+                            {{"code", std::string_view(code)},
+                             {"message", std::string_view(trouble->message)},
+                             {"data_dir", std::string_view(options_.data_dir)}});
+  else
+    options_.journal->write(base::Level::info, "database_recovered");
 }
 
 void Driver::hand_over() {
@@ -86,13 +103,15 @@ void Driver::hand_over() {
 }
 
 std::int64_t Driver::patience_us() {
-  if (!backlog_.empty() || !wakes_.empty()) return 0;
+  // What is due waits while nothing can be written: a full disk must not keep a core busy.
+  const bool may_act = may_write();
+  if (!backlog_.empty() || (may_act && !wakes_.empty())) return 0;
   const auto now = clock_.steady_us();
   std::int64_t until = std::min(next_tick_us_, next_upkeep_us_);
   if (const auto deadline = waiters_.next_deadline_us()) until = std::min(until, *deadline);
   if (unhanded_rows_ > 0)
     until = std::min(until, store_->idle() ? next_hand_over_us_ : now + kStorePollUs);
-  if (const auto due = engine_->next_deadline(); due != base::kNever) {
+  if (const auto due = engine_->next_deadline(); may_act && due != base::kNever) {
     const auto left_ms = std::clamp<std::int64_t>((due - log_clock_->now()).ms, 0, 1000);
     until = std::min(until, now + left_ms * 1000);
   }
