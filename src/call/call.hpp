@@ -107,8 +107,12 @@ class Call {
 class Service {
  public:
   virtual ~Service() = default;
-  /// From any thread; never blocks. Every call comes back to its inbox, whatever happens.
+  /// From any thread; never blocks. Every call comes back to its inbox, whatever happens. A node
+  /// that sleeps need not notice before flush().
   virtual void submit(std::unique_ptr<Call> call) = 0;
+  /// From any thread: wakes the node for what was submitted. A face calls it once for all requests
+  /// that it read in one go: they then share one write to the disk.
+  virtual void flush() {}
   /// From any thread: whether requests are served now (`/readyz`).
   [[nodiscard]] virtual bool ready() const = 0;
 };

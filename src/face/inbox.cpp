@@ -12,4 +12,12 @@ void LoopInbox::deliver(std::vector<std::unique_ptr<call::Call>> calls) {
   });
 }
 
+void LoopInbox::flush_soon(call::Service& service) {
+  if (std::exchange(flush_is_due_, true)) return;
+  loop_.post([this, &service] {
+    flush_is_due_ = false;
+    service.flush();
+  });
+}
+
 }  // namespace jobbie::face

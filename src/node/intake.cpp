@@ -52,17 +52,21 @@ std::size_t approximate_bytes(const call::Call& call) {
 
 bool Intake::push(std::unique_ptr<call::Call>& call) {
   const std::size_t bytes = approximate_bytes(*call);
-  bool wake = false;
+  const std::lock_guard lock(mutex_);
+  if (items_.size() >= bounds_.calls || (bytes_ != 0 && bytes_ + bytes > bounds_.bytes))
+    return false;
+  items_.push_back({std::move(call), bytes});
+  bytes_ += bytes;
+  return true;
+}
+
+void Intake::flush() {
   {
     const std::lock_guard lock(mutex_);
-    if (items_.size() >= bounds_.calls || (bytes_ != 0 && bytes_ + bytes > bounds_.bytes))
-      return false;
-    items_.push_back({std::move(call), bytes});
-    bytes_ += bytes;
-    wake = std::exchange(waiting_, false);
+    if (!waiting_ || items_.empty()) return;
+    waiting_ = false;
   }
-  if (wake) changed_.notify_one();
-  return true;
+  changed_.notify_one();
 }
 
 void Intake::take(std::vector<Item>& into, std::int64_t patience_us) {

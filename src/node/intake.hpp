@@ -30,10 +30,13 @@ class Intake {
   explicit Intake(Bounds bounds) : bounds_(bounds) {}
 
   /// Takes the call, or leaves it where it is and says no. One call is taken however large it is.
+  /// A take() that waits goes on waiting until flush().
   [[nodiscard]] bool push(std::unique_ptr<call::Call>& call);
+  /// Ends a take() that waits, if there is anything to take.
+  void flush();
 
   /// Moves everything that is there into `into`, which is cleared first; waits up to `patience_us`
-  /// for the first call or a wake().
+  /// for a call and its flush(), or for a wake().
   void take(std::vector<Item>& into, std::int64_t patience_us);
 
   /// Ends a take() that waits.

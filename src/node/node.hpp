@@ -57,6 +57,7 @@ class Node final : public call::Service {
   ~Node() override;
 
   void submit(std::unique_ptr<call::Call> call) override;
+  void flush() override { intake_.flush(); }
   [[nodiscard]] bool ready() const override;
 
   /// First step of a graceful stop: waiting fetches are answered with nothing, and no job is

@@ -79,9 +79,13 @@ class NodeTest : public testing::Test {
     call->wait = {wait_ms};
     return call;
   }
+  void send(std::unique_ptr<call::Call> call) {
+    node_->submit(std::move(call));
+    node_->flush();
+  }
   std::unique_ptr<call::Call> run(std::vector<command::Command> commands,
                                   std::int64_t wait_ms = 0) {
-    node_->submit(make(std::move(commands), wait_ms));
+    send(make(std::move(commands), wait_ms));
     auto back = inbox_.next();
     EXPECT_TRUE(back);
     return back;
@@ -109,13 +113,13 @@ class NodeTest : public testing::Test {
   call::NodeStatus status() {
     auto call = make({});
     call->query = call::StatusQuery{};
-    node_->submit(std::move(call));
+    send(std::move(call));
     return std::get<call::NodeStatus>(inbox_.next()->answer);
   }
   std::optional<model::JobRecord> job(base::JobId id) {
     auto call = make({});
     call->query = call::JobQuery{id};
-    node_->submit(std::move(call));
+    send(std::move(call));
     return std::get<std::optional<model::JobRecord>>(inbox_.next()->answer);
   }
 
@@ -150,11 +154,11 @@ TEST_F(NodeTest, EverythingIsThereAfterARestart) {
 }
 
 TEST_F(NodeTest, AWaitingFetchRidesOnTheCommitOfTheEnqueue) {
-  node_->submit(make({claim("q")}, 10'000));
+  send(make({claim("q")}, 10'000));
   while (status().waiting_fetches == 0) {
   }
   const auto before = status().applied_index;
-  node_->submit(make({enqueue("q")}));
+  send(make({enqueue("q")}));
   const auto first = inbox_.next();
   const auto second = inbox_.next();
   ASSERT_TRUE(first && second);
@@ -170,10 +174,10 @@ TEST_F(NodeTest, AFetchThatFindsNothingGivesUpInTime) {
 }
 
 TEST_F(NodeTest, AGlobWaitsForQueuesThatDoNotExistYet) {
-  node_->submit(make({claim("mail.*")}, 10'000));
+  send(make({claim("mail.*")}, 10'000));
   while (status().waiting_fetches == 0) {
   }
-  node_->submit(make({enqueue("other"), enqueue("mail.send")}));
+  send(make({enqueue("other"), enqueue("mail.send")}));
   const auto first = inbox_.next();
   const auto second = inbox_.next();
   ASSERT_TRUE(first && second);
@@ -186,11 +190,11 @@ TEST_F(NodeTest, AFetchWhoseClientHasGoneReceivesNothing) {
   auto gone = make({claim("q")}, 10'000);
   gone->hung_up = std::make_shared<std::atomic<bool>>(false);
   const auto flag = gone->hung_up;
-  node_->submit(std::move(gone));
+  send(std::move(gone));
   while (status().waiting_fetches == 0) {
   }
   *flag = true;
-  node_->submit(make({enqueue("q")}));
+  send(make({enqueue("q")}));
   const auto a = inbox_.next();
   const auto b = inbox_.next();
   ASSERT_TRUE(a && b);
@@ -206,10 +210,10 @@ TEST_F(NodeTest, WaitersWakeWhenALimitMakesRoom) {
   static_cast<void>(run({limit, enqueue("q"), enqueue("q")}));
   const auto first = run({claim("q")}, 10'000);
   ASSERT_EQ(claimed(*first).jobs.size(), 1U);
-  node_->submit(make({claim("q")}, 10'000));
+  send(make({claim("q")}, 10'000));
   while (status().waiting_fetches == 0) {
   }
-  node_->submit(make({command::Ack{.ref = {.job = claimed(*first).jobs[0].job}}}));
+  send(make({command::Ack{.ref = {.job = claimed(*first).jobs[0].job}}}));
   const auto a = inbox_.next();
   const auto b = inbox_.next();
   ASSERT_TRUE(a && b);
@@ -218,15 +222,15 @@ TEST_F(NodeTest, WaitersWakeWhenALimitMakesRoom) {
 }
 
 TEST_F(NodeTest, WakingGoesOnToTheWorkerThatFits) {
-  for (int i = 0; i < 3; ++i) node_->submit(make({claim("q")}, 10'000));
+  for (int i = 0; i < 3; ++i) send(make({claim("q")}, 10'000));
   auto fits = claim("q");
   fits.roles = {Blob("gpu")};
-  node_->submit(make({fits}, 10'000));
+  send(make({fits}, 10'000));
   while (status().waiting_fetches < 4) {
   }
   auto picky = enqueue("q");
   picky.job.requires_.roles = {Blob("gpu")};
-  node_->submit(make({picky}));
+  send(make({picky}));
   const auto a = inbox_.next();
   const auto b = inbox_.next();
   ASSERT_TRUE(a && b);
@@ -246,10 +250,10 @@ TEST_F(NodeTest, AScheduledJobWakesAWaiterWhenItIsDue) {
 TEST_F(NodeTest, SettlesBeforeItWaits) {
   const auto id = put("q");
   static_cast<void>(run({claim("q")}));
-  node_->submit(make({command::Ack{.ref = {.job = id}}, claim("q")}, 10'000));
+  send(make({command::Ack{.ref = {.job = id}}, claim("q")}, 10'000));
   while (job(id)->state != model::State::completed) {
   }
-  node_->submit(make({enqueue("q")}));
+  send(make({enqueue("q")}));
   const auto a = inbox_.next();
   const auto b = inbox_.next();
   ASSERT_TRUE(a && b);
@@ -261,7 +265,7 @@ TEST_F(NodeTest, SettlesBeforeItWaits) {
 
 TEST_F(NodeTest, DrainingAnswersWaitersAndClaimsNothing) {
   const auto id = put("q");
-  node_->submit(make({claim("empty")}, 10'000));
+  send(make({claim("empty")}, 10'000));
   while (status().waiting_fetches == 0) {
   }
   node_->drain();
@@ -285,7 +289,7 @@ class SmallNodeTest : public NodeTest {
 
 TEST_F(SmallNodeTest, AFullIntakeRefusesAndLosesNothing) {
   constexpr int kCalls = 2000;
-  for (int i = 0; i < kCalls; ++i) node_->submit(make({enqueue("q", "\"0123456789\"")}));
+  for (int i = 0; i < kCalls; ++i) send(make({enqueue("q", "\"0123456789\"")}));
   int accepted = 0;
   for (int i = 0; i < kCalls; ++i) {
     const auto back = inbox_.next();

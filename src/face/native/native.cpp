@@ -130,11 +130,13 @@ Prepared Native::prepare(const http::Request& request, call::Inbox& inbox) const
 }
 
 void Native::handle(const http::Request& request, http::Responder responder) {
-  auto prepared = prepare(request, inbox_of(responder.loop()));
+  LoopInbox& inbox = inbox_of(responder.loop());
+  auto prepared = prepare(request, inbox);
   if (!prepared.exchange) return send(responder, std::move(prepared.answer));
   prepared.exchange->answer_through(std::move(responder));
   if (prepared.exchange->wait.ms > 0) prepared.exchange->watch_hang_up();
   service_.submit(std::move(prepared.exchange));
+  inbox.flush_soon(service_);
 }
 
 LoopInbox& Native::inbox_of(http::Loop& loop) {
