@@ -102,6 +102,8 @@ base::Result<void> check(const Settings& s) {
 }  // namespace
 
 void declare_settings(CLI::App& server, Settings& s) {
+  // A wrapper may give a flag that its user gives again: the last one counts.
+  server.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   server.add_option("--data-dir", s.data_dir, "Where everything is kept")
       ->envname("JOBBIE_DATA_DIR")
       ->capture_default_str();
