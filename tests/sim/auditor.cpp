@@ -40,13 +40,20 @@ bool has_tick(const Entry& entry) {
   });
 }
 
-/// Whether a task or a finished batch made the job pending after the claim.
+/// Whether a task or a finished batch made the job pending after the claim. A task that touches an
+/// active job whose lease has passed ends that lease: it counts only behind the last job started.
 bool came_back_after(const engine::Outcome& outcome, JobId id) {
-  return std::ranges::any_of(outcome.events, [&](const command::Event& event) {
-    return event.job == id && (event.type == command::EventType::retried ||
-                               event.type == command::EventType::promoted ||
-                               event.type == command::EventType::enqueued);
-  });
+  using command::EventType;
+  bool lease_ended = false;
+  for (const command::Event& event : outcome.events) {
+    if (event.type == EventType::started) lease_ended = false;
+    if (event.job != id) continue;
+    if (event.type == EventType::retried || event.type == EventType::promoted ||
+        event.type == EventType::enqueued)
+      return true;
+    if (event.type == EventType::lease_expired) lease_ended = true;
+  }
+  return lease_ended;
 }
 
 }  // namespace
