@@ -109,7 +109,8 @@ int run_server(const Settings& settings) {
   if (!server) return refuse_to_start(journal, server.error());
   (*server)->start();
   journal.write(Level::info, "listening",
-                {{"http", std::string_view(settings.http)},
+                {{"node", std::string_view(settings.node)},
+                 {"http", std::string_view(settings.http)},
                  {"port", std::uint64_t{(*server)->port()}},
                  {"data_dir", std::string_view(settings.data_dir)},
                  {"version", kVersion}});

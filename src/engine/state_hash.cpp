@@ -51,7 +51,7 @@ std::uint64_t Core::state_hash() {
     if (exists(ref.slot, ref.sequence)) hash_job(jobs[ref.slot]);
 
   model::MetaRecord counters = meta;
-  counters.entries = 0;  // an entry that changes nothing leaves the hash as it was
+  counters.entries = 0;  // how the commands were grouped is not state; log time is
   std::uint64_t sum = job_digests + idempotency_digest + share(counters);
   const ItemSink add = [&](const command::Item& item) { sum += share(item); };
   for (const auto& queue : queues)

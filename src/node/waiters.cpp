@@ -72,8 +72,6 @@ std::optional<Ticket> Waiters::first_for(std::string_view queue, Ticket after) c
   return best;
 }
 
-std::uint32_t Waiters::wanted(Ticket ticket) const { return claim_of(waiting_.at(ticket)).count; }
-
 std::optional<std::int64_t> Waiters::next_deadline_us() const {
   if (deadlines_.empty()) return std::nullopt;
   return deadlines_.begin()->first;

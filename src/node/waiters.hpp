@@ -38,8 +38,6 @@ class Waiters {
 
   /// The first waiter for `queue` with a ticket above `after`, or nothing.
   [[nodiscard]] std::optional<Ticket> first_for(std::string_view queue, Ticket after) const;
-  /// How many jobs its claim asks for.
-  [[nodiscard]] std::uint32_t wanted(Ticket ticket) const;
 
   /// When the first of them gives up; nothing when nobody waits.
   [[nodiscard]] std::optional<std::int64_t> next_deadline_us() const;

@@ -61,8 +61,8 @@ base::Result<void> Writer::start(Connection connection, Begin begin) {
   return {};
 }
 
-void Writer::stop() {
-  ending_.store(Ending::abandon);
+void Writer::end(Ending ending) {
+  ending_.store(ending);
   overlay_.wake();
   {
     const std::scoped_lock lock(mutex_);
@@ -73,16 +73,10 @@ void Writer::stop() {
   changes_.reset();
 }
 
+void Writer::stop() { end(Ending::abandon); }
+
 bool Writer::finish() {
-  ending_.store(Ending::finish);
-  overlay_.wake();
-  {
-    const std::scoped_lock lock(mutex_);
-    pause_.notify_all();
-  }
-  if (thread_.joinable()) thread_.join();
-  sweeper_.reset();
-  changes_.reset();
+  end(Ending::finish);
   return overlay_.lag().batches == 0;
 }
 

@@ -59,6 +59,8 @@ class Writer {
 
  private:
   enum class Ending : std::uint8_t { no, abandon, finish };
+  /// Wakes the thread, waits for its end and lets go of its statements.
+  void end(Ending ending);
 
   void loop();
   /// False: it failed and trouble is set.

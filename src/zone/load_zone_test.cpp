@@ -48,7 +48,7 @@ TEST(LoadZone, AgreesWithTheCLibraryOnEveryZone) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   const std::vector<std::string> names = all_zones();
-  if (names.empty()) GTEST_SKIP() << "no tzdata.zi on this machine";
+  ASSERT_FALSE(names.empty()) << "tzdata, which ./dev setup installs, has no list of zones";
   const Instant from = utc(1902, 1, 1);
   const Instant until = utc(2150, 1, 1);
   const auto span_s = static_cast<std::uint64_t>((until - from).ms / 1000);
