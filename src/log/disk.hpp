@@ -35,6 +35,13 @@ class File {
                                                           std::span<char> into) = 0;
   /// Makes all that was written durable, with the size where it has changed.
   [[nodiscard]] virtual base::Result<void> sync() = 0;
+  /// Writes inside the file's size and makes that durable, in one go where the disk can. For those
+  /// who append: what stands behind it in the same 4096 bytes may become zeros.
+  [[nodiscard]] virtual base::Result<void> append_durably(std::uint64_t offset,
+                                                          std::string_view bytes) {
+    if (auto written = write_at(offset, bytes); !written) return written;
+    return sync();
+  }
   [[nodiscard]] virtual base::Result<std::uint64_t> size() = 0;
   /// Takes space for `bytes` from the start of the file; where that cannot be done, does nothing.
   [[nodiscard]] virtual base::Result<void> reserve(std::uint64_t bytes) = 0;

@@ -48,6 +48,37 @@ TEST_F(RealDisk, a_file_does_what_the_port_says) {
   EXPECT_FALSE(disk->remove((folder / "b").string()));
 }
 
+/// Appends of every length, at every offset in a block, beside a copy in memory.
+TEST_F(RealDisk, appends_are_what_was_appended) {
+  ASSERT_TRUE(disk->make_directory(folder.string()));
+  constexpr std::size_t kBytes = 200'000;  // not a whole number of blocks: the last are buffered
+  auto file = std::move(*disk->open((folder / "a").string(), OpenMode::create));
+  std::string content(kBytes, '\x55');
+  ASSERT_TRUE(file->write_at(0, content));
+  ASSERT_TRUE(file->sync());
+  std::string into(kBytes, '\0');
+  std::uint64_t random = 1;
+  std::size_t end = 100;
+  while (true) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    const std::size_t bytes = 1 + (random >> 33) % ((random >> 20) % 8 == 0 ? 20'000 : 900);
+    if (end + bytes > kBytes) break;
+    const std::string piece(bytes, static_cast<char>(random >> 56));
+    ASSERT_TRUE(file->append_durably(end, piece));
+    content.replace(end, bytes, piece);
+    end += bytes;
+    if ((random >> 40) % 16 == 0) {  // a write of another kind in between is not undone
+      ASSERT_TRUE(file->write_at(end - 1, "x"));
+      content[end - 1] = 'x';
+    }
+    ASSERT_EQ(file->read_at(0, into), kBytes);
+    ASSERT_EQ(std::string_view(into).substr(0, end), std::string_view(content).substr(0, end));
+    // What comes after the block is as it was.
+    const std::size_t next = std::min(kBytes, (end + 4095) / 4096 * 4096);
+    ASSERT_EQ(std::string_view(into).substr(next), std::string_view(content).substr(next));
+  }
+}
+
 TEST_F(RealDisk, a_directory_is_locked_once) {
   ASSERT_TRUE(disk->make_directory(folder.string()));
   auto lock = disk->lock(folder.string());

@@ -155,10 +155,9 @@ base::Result<void> Wal::write_record(std::span<const consensus::EntryView> entri
   if (offset + bytes > segment.header.segment_bytes)
     return fail({"record_too_large", "a record is larger than a segment"});
   encode_record({segment.header, offset}, content, buffer_);
-  if (auto written = segment.file->write_at(offset, buffer_); !written)
-    return fail(written.error());
-  if (!options_.test.ack_before_sync)
-    if (auto synced = segment.file->sync(); !synced) return fail(synced.error());
+  auto written = options_.test.ack_before_sync ? segment.file->write_at(offset, buffer_)
+                                               : segment.file->append_durably(offset, buffer_);
+  if (!written) return fail(written.error());
 
   ++next_number_;
   segment.end = offset + bytes;
