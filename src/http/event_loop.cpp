@@ -78,6 +78,7 @@ void EventLoop::run_posted() {
 void EventLoop::run() {
   thread_ = std::this_thread::get_id();
   const auto work = asio::make_work_guard(context_);
+  wait_for_sockets();
   context_.run();
 }
 
@@ -102,7 +103,7 @@ void EventLoop::begin_drain() {
   end_turn();
 }
 
-void EventLoop::adopt(asio::ip::tcp::socket socket, Peer peer) {
+void EventLoop::adopt(Socket socket, Peer peer) {
   if (!ticking_) {
     ticking_ = true;
     update_clock();
@@ -118,7 +119,10 @@ void EventLoop::adopt(asio::ip::tcp::socket socket, Peer peer) {
   free_.pop_back();
   const ConnectionId id{.index = index, .generation = generations_[index]};
   connections_[index] = std::make_unique<Connection>(*this, id, std::move(socket), std::move(peer));
-  touch(*connections_[index]);
+  if (sockets_.add(connections_[index]->socket(), id))
+    touch(*connections_[index]);
+  else
+    connections_[index]->die();
   end_turn();
 }
 
@@ -129,9 +133,17 @@ Connection* EventLoop::find(ConnectionId id) {
   return connection != nullptr && !connection->dead() ? connection : nullptr;
 }
 
-void EventLoop::run_turn(ConnectionId id, void (Connection::*step)()) {
-  if (Connection* const connection = find(id)) (connection->*step)();
-  end_turn();
+void EventLoop::wait_for_sockets() {
+  sockets_.when_ready([this] {
+    for (const auto& ready : sockets_.take())
+      if (Connection* const connection = find(ready.id)) connection->on_ready(ready.events);
+    end_turn();
+    wait_for_sockets();
+  });
+}
+
+void EventLoop::watch(const Connection& connection, std::uint32_t events) {
+  sockets_.watch(connection.socket(), connection.id(), events);
 }
 
 void EventLoop::touch(Connection& connection) {
