@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "command/codec.hpp"
+#include "node/questions.hpp"
 #include "node/readers.hpp"
 
 namespace jobbie::node {
@@ -139,9 +140,13 @@ void Driver::answer_questions() {
       } else {
         readers_->ask(std::move(call));
       }
-    } else {
+    } else if (std::holds_alternative<call::StatusQuery>(call->query)) {
       call->answer = status();
       outbox_.add(std::move(call));
+    } else if (answer_from_engine(*engine_, *call)) {
+      outbox_.add(std::move(call));
+    } else {
+      readers_->ask(std::move(call));
     }
   }
   questions_.clear();

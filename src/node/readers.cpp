@@ -7,6 +7,16 @@
 #include "store/store.hpp"
 
 namespace jobbie::node {
+namespace {
+
+/// Of a job that the engine does not hold: it has ended, or there is none.
+base::Result<call::Why> why_of(base::Result<std::optional<model::JobRecord>> job) {
+  if (!job) return std::unexpected(job.error());
+  if (!*job) return call::Why{};
+  return call::Why{.found = true, .state = (*job)->state, .reasons = {}};
+}
+
+}  // namespace
 
 Readers::Readers(store::Store& store, std::size_t threads, std::size_t bound)
     : store_(store), bound_(bound) {
@@ -61,6 +71,8 @@ void Readers::answer(call::Call& call) {
     take(store_.job(job->job));
   else if (const auto* batch = std::get_if<call::BatchQuery>(&call.query))
     take(store_.batch(batch->batch));
+  else if (const auto* why = std::get_if<call::WhyQuery>(&call.query))
+    take(why_of(store_.job(why->job)));
 }
 
 }  // namespace jobbie::node
