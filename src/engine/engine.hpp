@@ -96,6 +96,10 @@ class Engine {
   [[nodiscard]] std::optional<model::WorkerRecord> worker(std::string_view id) const;
   [[nodiscard]] std::optional<model::ScheduleRecord> schedule(base::ScheduleId id) const;
   [[nodiscard]] Why why(base::JobId id) const;  ///< why a job is not running
+  /// What the store may still know although it is gone, because changes have not been drained: the
+  /// job itself, and ended jobs that were swept.
+  [[nodiscard]] bool is_removed(base::JobId id) const;
+  [[nodiscard]] const std::vector<command::SweptJobs>& undrained_sweeps() const;
   [[nodiscard]] Demand demand(std::string_view queue) const;
   [[nodiscard]] std::size_t live_jobs() const;
 

@@ -1,4 +1,4 @@
-// One overload for each question.
+// One overload for each question. What has ended is mostly in the database alone.
 #include "node/questions.hpp"
 
 #include <utility>
@@ -32,6 +32,20 @@ class Answering {
  public:
   Answering(const engine::Engine& engine, call::Answer& out) : engine_(engine), out_(out) {}
 
+  bool operator()(const call::JobQuery& query) {
+    auto found = engine_.job(query.job);
+    const bool known = found || engine_.is_removed(query.job);
+    if (known) out_ = std::move(found);
+    return known;
+  }
+
+  bool operator()(const call::BatchQuery& query) {
+    auto found = engine_.batch(query.batch);
+    const bool known = found.has_value();
+    if (known) out_ = std::move(found);
+    return known;
+  }
+
   bool operator()(const call::QueuesQuery& query) {
     if (!query.only.empty())
       out_ = page_of(engine_.queue(query.only), engine_.now());
@@ -63,7 +77,10 @@ class Answering {
 
   bool operator()(const call::WhyQuery& query) {
     auto why = engine_.why(query.job);
-    if (!why.found) return false;
+    if (!why.found) {
+      if (engine_.is_removed(query.job)) out_ = call::Why{};
+      return engine_.is_removed(query.job);
+    }
     call::Why answer{.found = true, .state = why.state, .reasons = {}};
     for (auto& reason : why.reasons)
       answer.reasons.push_back({.code = engine::to_string(reason.code),
@@ -76,10 +93,9 @@ class Answering {
     return true;
   }
 
-  template <typename Other>
-  bool operator()(const Other& /*query*/) {
-    return false;
-  }
+  // The node answers these itself.
+  bool operator()(const call::StatusQuery& /*query*/) { return false; }
+  bool operator()(const std::monostate& /*query*/) { return false; }
 
  private:
   const engine::Engine& engine_;

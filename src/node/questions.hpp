@@ -1,4 +1,4 @@
-// Questions about queues, groups, workers, schedules and waiting jobs, answered from the engine.
+// Questions about jobs, batches, queues, groups, workers and schedules, answered from the engine.
 #pragma once
 
 #include "call/call.hpp"

@@ -139,7 +139,10 @@ void write_history(Writer& json, const model::JobRecord& job) {
   for (const auto& attempt : attempts) write_attempt(json, attempt);
   json.end_array();
   write_timeline(json, job, attempts);
-  bool partial = job.error_count > job.errors.size();
+  // An attempt counter that went back: somebody retried or moved it, and when is not kept.
+  bool partial = job.error_count > job.errors.size() ||
+                 (job.started_at.ms != 0 && job.attempt == 0) ||
+                 (!job.errors.empty() && job.errors.back().attempt > job.attempt);
   for (const auto& attempt : attempts)
     partial = partial || attempt.started_at.ms == 0 || attempt.outcome.empty();
   json.member("timeline_is_partial").boolean(partial);

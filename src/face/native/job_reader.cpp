@@ -181,7 +181,7 @@ bool JobReader::read_delay(base::Instant& out) {
   if (out.ms != 0) return body_.refuse_value("and scheduled_at exclude one another");
   base::Duration delay;
   if (!body_.duration(delay)) return false;
-  out = wall_clock() + delay;
+  if (delay.ms != 0) out = wall_clock() + delay;
   return true;
 }
 
