@@ -7,9 +7,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "base/time.hpp"
 #include "command/command.hpp"
 #include "command/reply.hpp"
+#include "model/queue.hpp"
 #include "model/records.hpp"
 
 namespace jobbie::call {
@@ -40,7 +43,37 @@ struct BatchQuery {
   base::BatchId batch;
 };
 struct StatusQuery {};
-using Query = std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery>;
+
+/// One page of names after `after`, ascending; an empty text is no condition.
+struct NamePage {
+  std::string after;
+  std::string prefix;
+  std::string glob;
+  std::size_t limit = 1;
+};
+/// Each of the four below asks for a page, or for the one that `only` names.
+struct QueuesQuery {
+  NamePage page;
+  std::string only;
+};
+struct GroupsQuery {
+  NamePage page;
+};
+struct WorkersQuery {
+  NamePage page;
+  std::string only;
+};
+struct SchedulesQuery {
+  base::ScheduleId after;  ///< nil: from the first
+  std::size_t limit = 1;
+  base::ScheduleId only;  ///< nil: a page
+};
+/// Why a job is not running.
+struct WhyQuery {
+  base::JobId job;
+};
+using Query = std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, QueuesQuery,
+                           GroupsQuery, WorkersQuery, SchedulesQuery, WhyQuery>;
 
 /// How the node itself stands.
 struct NodeStatus {
@@ -58,8 +91,35 @@ struct NodeStatus {
   base::Instant now;
   base::Instant started_at;
 };
-using Answer = std::variant<std::monostate, std::optional<model::JobRecord>,
-                            std::optional<model::BatchRecord>, NodeStatus>;
+
+/// What was asked for, and whether there is more behind it.
+template <typename Record>
+struct Page {
+  std::vector<Record> rows;
+  bool more = false;
+  base::Instant now;  ///< log time
+};
+using QueuePage = Page<model::QueueView>;
+using GroupPage = Page<model::GroupView>;
+using WorkerPage = Page<model::WorkerRecord>;
+using SchedulePage = Page<model::ScheduleRecord>;
+
+struct WhyReason {
+  const char* code = "";  ///< stable
+  std::string detail;
+  base::Instant until;             ///< zero: not known
+  std::vector<base::JobId> jobs;   ///< that it waits for
+  std::uint64_t ahead = 0;         ///< jobs that come first
+  bool ahead_is_at_least = false;  ///< counting stopped at a bound
+};
+struct Why {
+  bool found = false;
+  model::State state = model::State::pending;
+  std::vector<WhyReason> reasons;  ///< none: it is active, has ended, or is next
+};
+using Answer =
+    std::variant<std::monostate, std::optional<model::JobRecord>, std::optional<model::BatchRecord>,
+                 NodeStatus, QueuePage, GroupPage, WorkerPage, SchedulePage, Why>;
 
 class Call;
 

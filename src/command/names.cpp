@@ -1,4 +1,4 @@
-// Stable names of refusals and events.
+// Stable names of refusals, heartbeats and events.
 #include <array>
 
 #include "command/event.hpp"
@@ -20,6 +20,12 @@ const char* to_string(Refused code) {
                                         "name_taken",
                                         "limit_reached"};
   const auto i = static_cast<std::size_t>(code);
+  return i < kNames.size() ? kNames[i] : "unknown";
+}
+
+const char* to_string(BeatStatus status) {
+  static constexpr std::array kNames = {"ok", "cancel", "lost", "unknown"};
+  const auto i = static_cast<std::size_t>(status);
   return i < kNames.size() ? kNames[i] : "unknown";
 }
 

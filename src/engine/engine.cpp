@@ -130,6 +130,14 @@ std::vector<model::GroupView> Engine::groups() const {
   return out;
 }
 
+bool Engine::is_removed(base::JobId id) const {
+  return core_->removed_jobs.contains(id.sequence());
+}
+
+const std::vector<command::SweptJobs>& Engine::undrained_sweeps() const {
+  return core_->swept_jobs;
+}
+
 std::optional<model::BatchRecord> Engine::batch(base::BatchId id) const {
   const auto found = core_->batches.find(id.sequence());
   if (found != core_->batches.end() && found->second.record.id == id) return found->second.record;

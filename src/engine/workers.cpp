@@ -24,6 +24,8 @@ Worker* Core::see_worker(const Blob& id, const command::Claim* claim) {
   if (claim != nullptr) {
     if (worker->record.spec.queues != claim->queues) worker->record.spec.queues = claim->queues;
     if (!claim->hostname.empty()) worker->record.spec.hostname = claim->hostname;
+    if (!claim->roles.empty()) worker->record.spec.roles = claim->roles;
+    if (!claim->tags.empty()) worker->record.spec.tags = claim->tags;
   }
   worker_changed(*worker);
   return worker;

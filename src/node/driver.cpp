@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "command/codec.hpp"
+#include "node/questions.hpp"
 #include "node/readers.hpp"
 
 namespace jobbie::node {
@@ -125,24 +126,13 @@ void Driver::note_ready(const std::vector<base::Blob>& ready) {
 
 void Driver::answer_questions() {
   for (auto& call : questions_) {
-    if (const auto* job = std::get_if<call::JobQuery>(&call->query)) {
-      if (auto found = engine_->job(job->job)) {
-        call->answer = std::move(found);
-        outbox_.add(std::move(call));
-      } else {
-        readers_->ask(std::move(call));
-      }
-    } else if (const auto* batch = std::get_if<call::BatchQuery>(&call->query)) {
-      if (auto found = engine_->batch(batch->batch)) {
-        call->answer = std::move(found);
-        outbox_.add(std::move(call));
-      } else {
-        readers_->ask(std::move(call));
-      }
-    } else {
+    if (std::holds_alternative<call::StatusQuery>(call->query))
       call->answer = status();
-      outbox_.add(std::move(call));
+    else if (!answer_from_engine(*engine_, *call)) {
+      readers_->ask(std::move(call), engine_->undrained_sweeps());
+      continue;
     }
+    outbox_.add(std::move(call));
   }
   questions_.clear();
 }

@@ -22,6 +22,11 @@ SEEDS = [
     ("GET", "/api/v1/jobs/job_00000000000000000000000001", None),
     ("GET", "/api/v1/batches/batch_0000000000000000000000001", None),
     ("DELETE", "/api/v1/enqueue", None),
+    ("GET", "/api/v1/queues?limit=5&cursors=00", None),
+    ("POST", "/api/v1/queues/a%2Fb/throttle", {"rate": 5, "period": "1m", "perhaps_for": "group"}),
+    ("POST", "/api/v1/jobs/job_never/move", {"queue": "q", "keep_priority": True}),
+    ("POST", "/api/v1/schedules", {"name": "n", "queue": "q", "cron": "0 9 * * *", "time_zone": "UTC"}),
+    ("POST", "/api/v1/schedules/preview", {"cron": "0 9 * * *", "timezone": "Europe/Berlin", "counts": 3}),
 ]
 NASTY = [
     b"\x00", b"\xff\xfe", b"\r\n", b"\n\r\n\r\n", b"{" * 200, b"[" * 100_000, b"\"", b"\\u0000",
