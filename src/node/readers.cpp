@@ -61,6 +61,10 @@ void Readers::answer(call::Call& call) {
     take(store_.job(job->job));
   else if (const auto* batch = std::get_if<call::BatchQuery>(&call.query))
     take(store_.batch(batch->batch));
+  else if (const auto* errors = std::get_if<call::ErrorsQuery>(&call.query))
+    answer_errors(*errors, call);
+  else if (const auto* logs = std::get_if<call::LogsQuery>(&call.query))
+    answer_logs(*logs, call);
 }
 
 }  // namespace jobbie::node

@@ -29,6 +29,10 @@ class Readers {
  private:
   void work();
   void answer(call::Call& call);
+  // Of those who watch (watch.cpp).
+  bool is_written(std::uint64_t index, call::Call& call);
+  void answer_errors(const call::ErrorsQuery& query, call::Call& call);
+  void answer_logs(const call::LogsQuery& query, call::Call& call);
 
   store::Store& store_;
   const std::size_t bound_;

@@ -20,6 +20,8 @@ std::size_t bytes_of(const model::JobRecord& job) {
 
 std::size_t bytes_of(const command::Change& change) {
   std::size_t bytes = sizeof(command::Change);
+  if (const auto* logged = std::get_if<command::LoggedLines>(&change))
+    for (const auto& line : logged->lines) bytes += sizeof(line) + line.message.size();
   const auto* item = std::get_if<command::Item>(&change);
   if (item == nullptr) return bytes;
   if (const auto* job = std::get_if<model::JobRecord>(item)) bytes += bytes_of(*job);
