@@ -152,7 +152,7 @@ void EventHub::add(std::uint64_t number, std::unique_ptr<Watcher> watcher) {
 
 void EventHub::with(std::uint64_t number, const std::function<void(Watcher&)>& use) {
   const auto found = watchers_.find(number);
-  if (found == watchers_.end()) return;
+  if (found == watchers_.end() || found->second == nullptr) return;
   serving_ = true;
   use(*found->second);
   serving_ = false;
