@@ -6,6 +6,7 @@
 // owned by one thread at a time.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -15,12 +16,18 @@
 #include <variant>
 #include <vector>
 
+#include "base/blob.hpp"
 #include "base/id.hpp"
 #include "base/time.hpp"
+#include "call/event_feed.hpp"
 #include "command/command.hpp"
 #include "command/reply.hpp"
+#include "model/job.hpp"
+#include "model/log_line.hpp"
 #include "model/queue.hpp"
 #include "model/records.hpp"
+#include "stats/error_groups.hpp"
+#include "stats/stats.hpp"
 
 namespace jobbie::call {
 
@@ -72,8 +79,28 @@ struct SchedulesQuery {
 struct WhyQuery {
   base::JobId job;
 };
+/// A time series: of one queue, or (empty) of all.
+struct StatsQuery {
+  base::Blob queue;
+  stats::Resolution resolution = stats::Resolution::second;
+  base::Instant since;
+  base::Instant until = base::kMaxInstant;
+};
+struct MetricsQuery {};
+/// Answered from the database, once it holds what was applied when the question came.
+struct ErrorsQuery {
+  base::Blob queue;            ///< empty: all
+  std::uint64_t at_index = 0;  ///< set by the node
+};
+struct LogsQuery {
+  base::JobId job;
+  std::uint64_t after = 0;
+  std::uint32_t limit = 0;
+  std::uint64_t at_index = 0;  ///< set by the node
+};
 using Query = std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, QueuesQuery,
-                           GroupsQuery, WorkersQuery, SchedulesQuery, WhyQuery>;
+                           GroupsQuery, WorkersQuery, SchedulesQuery, WhyQuery, StatsQuery,
+                           MetricsQuery, ErrorsQuery, LogsQuery>;
 
 /// How the node itself stands.
 struct NodeStatus {
@@ -99,7 +126,11 @@ struct Page {
   bool more = false;
   base::Instant now;  ///< log time
 };
-using QueuePage = Page<model::QueueView>;
+/// A queue as it stands, and what happened in it lately.
+struct QueueRow : model::QueueView {
+  stats::Rates rates;
+};
+using QueuePage = Page<QueueRow>;
 using GroupPage = Page<model::GroupView>;
 using WorkerPage = Page<model::WorkerRecord>;
 using SchedulePage = Page<model::ScheduleRecord>;
@@ -117,9 +148,38 @@ struct Why {
   model::State state = model::State::pending;
   std::vector<WhyReason> reasons;  ///< none: it is active, has ended, or is next
 };
+
+/// One queue as it stands.
+struct QueueGauges {
+  base::Blob name;
+  std::array<std::uint64_t, model::kStates> jobs{};
+  base::Instant oldest_pending;  ///< zero: nothing is pending
+};
+/// Everything that the metrics tell and the process alone does not know.
+struct Metrics {
+  NodeStatus status;
+  std::vector<QueueGauges> queues;  ///< by name; at most kQueues
+  std::uint64_t queue_count = 0;
+  std::uint64_t workers = 0;
+  std::uint64_t store_lag_bytes = 0;
+  std::uint64_t log_bytes = 0;
+  std::uint64_t log_segments = 0;
+  stats::Timing log_syncs;  ///< of stats::kSyncBounds
+  std::vector<stats::QueueCounters> counters;
+  static constexpr std::size_t kQueues = 1'000;
+};
+
+/// A job's log, and how the job stands: one that has ended gets no more lines.
+struct JobLog {
+  bool found = false;
+  model::State state = model::State::pending;
+  model::LogPage page;
+};
+
 using Answer =
     std::variant<std::monostate, std::optional<model::JobRecord>, std::optional<model::BatchRecord>,
-                 NodeStatus, QueuePage, GroupPage, WorkerPage, SchedulePage, Why>;
+                 NodeStatus, QueuePage, GroupPage, WorkerPage, SchedulePage, Why, stats::Curve,
+                 Metrics, stats::ErrorGroups, JobLog>;
 
 class Call;
 
@@ -163,6 +223,14 @@ class Call {
   Inbox* inbox_;
 };
 
+/// How the parts of the node stand, one by one.
+struct Health {
+  bool serving = false;      ///< requests are taken
+  bool leader = true;        ///< somebody can be asked to write
+  bool log_writable = true;  ///< the disk has room for the log
+  bool database_writable = true;
+};
+
 /// What the node offers to faces.
 class Service {
  public:
@@ -175,6 +243,10 @@ class Service {
   virtual void flush() {}
   /// From any thread: whether requests are served now (`/readyz`).
   [[nodiscard]] virtual bool ready() const = 0;
+  /// From any thread: the parts that ready() is made of.
+  [[nodiscard]] virtual Health health() const { return {.serving = ready()}; }
+  /// The stream of events; null: this service has none.
+  [[nodiscard]] virtual EventFeed* events() { return nullptr; }
 };
 
 }  // namespace jobbie::call

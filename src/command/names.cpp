@@ -38,7 +38,7 @@ const char* to_string(EventType type) {
       "queue_resumed",   "queue_draining", "queue_drained",    "queue_cleared",
       "queue_deleted",   "queue_changed",  "group_paused",     "group_resumed",
       "batch_completed", "schedule_fired", "schedule_changed", "worker_joined",
-      "worker_left"};
+      "worker_left",     "logged"};
   const auto i = static_cast<std::size_t>(type);
   return i < kNames.size() ? kNames[i] : "unknown";
 }

@@ -120,6 +120,18 @@ std::vector<model::QueueView> Engine::queues() const {
   return out;
 }
 
+std::vector<model::QueueView> Engine::first_queues(std::size_t limit) const {
+  std::vector<model::QueueView> out;
+  for (const auto& queue : core_->queues) {
+    if (out.size() == limit) break;
+    if (queue) out.push_back(core_->view_of(*queue));
+  }
+  return out;
+}
+
+std::size_t Engine::queue_count() const { return core_->queue_names.size(); }
+std::size_t Engine::worker_count() const { return core_->known_workers; }
+
 std::vector<model::GroupView> Engine::groups() const {
   std::vector<model::GroupView> out;
   for (const auto& group : core_->groups)

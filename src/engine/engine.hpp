@@ -102,6 +102,10 @@ class Engine {
   [[nodiscard]] const std::vector<command::SweptJobs>& undrained_sweeps() const;
   [[nodiscard]] Demand demand(std::string_view queue) const;
   [[nodiscard]] std::size_t live_jobs() const;
+  /// Of at most `limit` queues, those made first; for those who must not take long.
+  [[nodiscard]] std::vector<model::QueueView> first_queues(std::size_t limit) const;
+  [[nodiscard]] std::size_t queue_count() const;
+  [[nodiscard]] std::size_t worker_count() const;
 
   /// Compares every index, list, heap and counter with a recount; the first contradiction found, or
   /// an empty string. For tests: takes time in proportion to the state.

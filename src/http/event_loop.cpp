@@ -64,6 +64,34 @@ void EventLoop::post(Task task) {
   if (first) asio::post(context_, [this] { run_posted(); });
 }
 
+void EventLoop::post_after(base::Duration delay, Task task) {
+  auto timer = std::make_unique<asio::steady_timer>(context_, std::chrono::milliseconds(delay.ms));
+  auto& waits = *timer;
+  waits.async_wait([this, timer = std::move(timer),
+                    task = std::move(task)](const asio::error_code& error) mutable {
+    if (error) return;
+    task();
+    end_turn();
+  });
+}
+
+void EventLoop::count_answer(int status) {
+  const int by = status / 100 - 1;
+  if (by < 0 || by >= 5) return;
+  // Only this thread writes here: no need to lock the bus.
+  auto& count = shared_.answers[index_].by_class[static_cast<std::size_t>(by)];
+  count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+ServerCounts EventLoop::server_counts() const {
+  ServerCounts out;
+  for (const auto& loop : shared_.answers)
+    for (std::size_t i = 0; i < out.answers.size(); ++i)
+      out.answers[i] += loop.by_class[i].load(std::memory_order_relaxed);
+  out.connections = shared_.admission.total();
+  return out;
+}
+
 void EventLoop::run_posted() {
   std::vector<Task> tasks;
   {

@@ -3,6 +3,7 @@
 // Internal to this folder; others see `Loop`.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <limits>
@@ -38,6 +39,11 @@ struct Shared {
   const AccessLog access_log;
   Handler& handler;
   Admission admission;
+  /// Answers by class of status. Each loop counts in a line of its own, so nobody waits.
+  struct alignas(64) AnswerCounts {
+    std::array<std::atomic<std::uint64_t>, 5> by_class{};
+  };
+  std::array<AnswerCounts, kMaxThreads> answers;
 };
 
 struct Peer {
@@ -59,6 +65,8 @@ class EventLoop final : public Loop {
   void post(Task task) override;
   [[nodiscard]] bool on_thread() const override;
   [[nodiscard]] unsigned index() const override { return index_; }
+  void post_after(base::Duration delay, Task task) override;
+  [[nodiscard]] ServerCounts server_counts() const override;
 
   /// The thread's body; returns after `ask_to_stop()`.
   void run();
@@ -82,6 +90,7 @@ class EventLoop final : public Loop {
   void touch(Connection& connection);
   /// The connection is destroyed at the end of this turn.
   void bury(ConnectionId id);
+  void count_answer(int status);
   void set_deadline(ConnectionId id, std::int64_t deadline_ms) {
     deadlines_[id.index] = deadline_ms;
   }

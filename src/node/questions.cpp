@@ -30,7 +30,8 @@ call::Page<Record> page_of(std::optional<Record> row, base::Instant now) {
 
 class Answering {
  public:
-  Answering(const engine::Engine& engine, call::Answer& out) : engine_(engine), out_(out) {}
+  Answering(const engine::Engine& engine, const stats::Stats& stats, call::Answer& out)
+      : engine_(engine), stats_(stats), out_(out) {}
 
   bool operator()(const call::JobQuery& query) {
     auto found = engine_.job(query.job);
@@ -47,10 +48,13 @@ class Answering {
   }
 
   bool operator()(const call::QueuesQuery& query) {
-    if (!query.only.empty())
-      out_ = page_of(engine_.queue(query.only), engine_.now());
-    else
-      out_ = page_of(engine_.queues(widened(query.page)), query.page.limit, engine_.now());
+    const auto page = query.only.empty() ? page_of(engine_.queues(widened(query.page)),
+                                                   query.page.limit, engine_.now())
+                                         : page_of(engine_.queue(query.only), engine_.now());
+    call::QueuePage out{.rows = {}, .more = page.more, .now = page.now};
+    for (const auto& view : page.rows)
+      out.rows.push_back({view, stats_.rates(view.record.name.view(), page.now)});
+    out_ = std::move(out);
     return true;
   }
 
@@ -93,19 +97,22 @@ class Answering {
     return true;
   }
 
-  // The node answers these itself.
-  bool operator()(const call::StatusQuery& /*query*/) { return false; }
-  bool operator()(const std::monostate& /*query*/) { return false; }
+  // The node answers the others itself.
+  template <typename Other>
+  bool operator()(const Other& /*query*/) {
+    return false;
+  }
 
  private:
   const engine::Engine& engine_;
+  const stats::Stats& stats_;
   call::Answer& out_;
 };
 
 }  // namespace
 
-bool answer_from_engine(const engine::Engine& engine, call::Call& call) {
-  return std::visit(Answering(engine, call.answer), call.query);
+bool answer_from_engine(const engine::Engine& engine, const stats::Stats& stats, call::Call& call) {
+  return std::visit(Answering(engine, stats, call.answer), call.query);
 }
 
 }  // namespace jobbie::node

@@ -50,7 +50,7 @@ class QuestionsTest : public testing::Test {
   Answer ask(call::Query query) {
     Question question(inbox_);
     question.query = std::move(query);
-    EXPECT_TRUE(answer_from_engine(engine_, question));
+    EXPECT_TRUE(answer_from_engine(engine_, stats_, question));
     const auto* answer = std::get_if<Answer>(&question.answer);
     EXPECT_NE(answer, nullptr);
     return answer != nullptr ? *answer : Answer{};
@@ -58,7 +58,7 @@ class QuestionsTest : public testing::Test {
   bool knows(call::Query query) {
     Question question(inbox_);
     question.query = std::move(query);
-    return answer_from_engine(engine_, question);
+    return answer_from_engine(engine_, stats_, question);
   }
   static std::string names(const call::QueuePage& page) {
     std::string out;
@@ -69,6 +69,7 @@ class QuestionsTest : public testing::Test {
   NoEndedJobs ended_;
   NoInbox inbox_;
   engine::Engine engine_{ended_};
+  stats::Stats stats_;
   base::Instant now_{1'770'000'000'000};
 };
 

@@ -86,6 +86,10 @@ void Readers::answer(const Question& question) {
     take(store_.batch(batch->batch));
   else if (const auto* why = std::get_if<call::WhyQuery>(&call.query))
     take(why_of(without_swept(store_.job(why->job), question.sweeps)));
+  else if (const auto* errors = std::get_if<call::ErrorsQuery>(&call.query))
+    answer_errors(*errors, call);
+  else if (const auto* logs = std::get_if<call::LogsQuery>(&call.query))
+    answer_logs(*logs, call);
 }
 
 }  // namespace jobbie::node

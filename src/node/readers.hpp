@@ -36,6 +36,10 @@ class Readers {
 
   void work();
   void answer(const Question& question);
+  // Of those who watch (watch.cpp).
+  bool is_written(std::uint64_t index, call::Call& call);
+  void answer_errors(const call::ErrorsQuery& query, call::Call& call);
+  void answer_logs(const call::LogsQuery& query, call::Call& call);
 
   store::Store& store_;
   const std::size_t bound_;

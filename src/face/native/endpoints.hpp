@@ -1,6 +1,7 @@
 // The endpoints of the native face: each reads one kind of request. Private to the folder.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <memory>
 #include <string_view>
@@ -20,6 +21,7 @@ struct Input {
   std::string_view id;  ///< the path's variable part, decoded
   const NativeOptions& options;
   call::Inbox& inbox;
+  const http::Loop* loop = nullptr;  ///< null: there is no server
 };
 
 using Outcome = std::expected<std::unique_ptr<Exchange>, Problem>;
@@ -35,6 +37,21 @@ using Outcome = std::expected<std::unique_ptr<Exchange>, Problem>;
 [[nodiscard]] Outcome job(const Input& input);
 [[nodiscard]] Outcome batch(const Input& input);
 [[nodiscard]] Outcome cluster_status(const Input& input);
+[[nodiscard]] Outcome stats(const Input& input);
+[[nodiscard]] Outcome metrics(const Input& input);
+[[nodiscard]] Outcome errors(const Input& input);
+[[nodiscard]] Outcome error_group(const Input& input);
+[[nodiscard]] Outcome append_logs(const Input& input);
+[[nodiscard]] Outcome job_logs(const Input& input);
+
+/// What GET /api/v1/jobs/{id}/logs asks for.
+struct LogRead {
+  base::JobId job;
+  std::uint64_t after = 0;
+  std::uint64_t limit = 0;
+  bool follow = false;
+};
+[[nodiscard]] std::expected<LogRead, Problem> read_log_read(const Input& input);
 
 // Management.
 [[nodiscard]] Outcome queues(const Input& input);
@@ -79,7 +96,7 @@ using Outcome = std::expected<std::unique_ptr<Exchange>, Problem>;
 [[nodiscard]] Outcome worker_remove(const Input& input);
 
 void healthz(Answer& out);
-void readyz(bool ready, Answer& out);
+void readyz(const call::Health& health, Answer& out);
 void root(Answer& out);
 
 }  // namespace jobbie::face::native

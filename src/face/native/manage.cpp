@@ -51,10 +51,11 @@ void Acted::render(Answer& out) const {
 std::expected<call::NamePage, Problem> read_page(const Input& input) {
   const auto given = Parameters::read(input.request.query, {"cursor", "limit", "prefix", "glob"});
   if (!given) return std::unexpected(given.error());
-  auto after = given->cursor();
-  if (!after) return std::unexpected(after.error());
-  const auto limit = given->number("limit", kMostRows, kMostRows);
-  if (!limit) return std::unexpected(limit.error());
+  std::string after;
+  if (auto problem = given->cursor(after)) return std::unexpected(*std::move(problem));
+  std::uint64_t limit = kMostRows;
+  if (auto problem = given->integer("limit", 1, kMostRows, limit))
+    return std::unexpected(*std::move(problem));
   for (const auto name : {"prefix", "glob"})
     if (given->text(name).size() > model::limits::kName)
       return std::unexpected(
@@ -62,10 +63,10 @@ std::expected<call::NamePage, Problem> read_page(const Input& input) {
                   .code = "invalid",
                   .detail = fmt::format("{} is longer than {} bytes.", name, model::limits::kName),
                   .field = name});
-  return call::NamePage{.after = *std::move(after),
+  return call::NamePage{.after = std::move(after),
                         .prefix = std::string(given->text("prefix")),
                         .glob = std::string(given->text("glob")),
-                        .limit = *limit};
+                        .limit = limit};
 }
 
 }  // namespace jobbie::face::native

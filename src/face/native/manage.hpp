@@ -14,8 +14,8 @@
 #include "face/body.hpp"
 #include "face/exchange.hpp"
 #include "face/native/endpoints.hpp"
-#include "face/native/parameters.hpp"
 #include "face/native/values.hpp"
+#include "face/parameters.hpp"
 
 namespace jobbie::face::native {
 

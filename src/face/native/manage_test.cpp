@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "face/native/native_test_support.hpp"
-#include "face/native/parameters.hpp"
+#include "face/parameters.hpp"
 
 namespace jobbie::face {
 namespace {
@@ -144,7 +144,7 @@ TEST_F(ManageTest, ListsAskForAPage) {
 
 TEST_F(ManageTest, ACursorLeadsOn) {
   auto exchange = get("/api/v1/queues", "limit=1");
-  model::QueueView view;
+  call::QueueRow view;
   view.record.name = base::Blob("a/b");
   view.oldest_pending = {1000};
   const auto out = told(*exchange, call::QueuePage{.rows = {view}, .more = true, .now = {1250}});
@@ -247,10 +247,12 @@ TEST_F(ManageTest, HistoryOfARevivedJobIsPartial) {
 }
 
 TEST(Parameters, Cursors) {
-  EXPECT_EQ(native::cursor_after("a/b"), "612f62");
-  EXPECT_EQ(native::Parameters::read("cursor=612F62", {"cursor"})->cursor(), "a/b");
-  EXPECT_FALSE(native::Parameters::read("cursor=6", {"cursor"})->cursor());
-  EXPECT_FALSE(native::Parameters::read("cursor=zz", {"cursor"})->cursor());
+  EXPECT_EQ(cursor_after("a/b"), "612f62");
+  std::string name;
+  EXPECT_FALSE(Parameters::read("cursor=612F62", {"cursor"})->cursor(name));
+  EXPECT_EQ(name, "a/b");
+  EXPECT_TRUE(Parameters::read("cursor=6", {"cursor"})->cursor(name));
+  EXPECT_TRUE(Parameters::read("cursor=zz", {"cursor"})->cursor(name));
 }
 
 }  // namespace

@@ -106,9 +106,10 @@ Outcome queue_clear(const Input& input) {
 Outcome queue_delete(const Input& input) {
   const auto given = Parameters::read(input.request.query, {"confirm"});
   if (!given) return std::unexpected(given.error());
-  const auto confirmed = given->flag("confirm");
-  if (!confirmed) return std::unexpected(confirmed.error());
-  if (!*confirmed)
+  bool confirmed = false;
+  if (auto problem = given->boolean("confirm", confirmed))
+    return std::unexpected(*std::move(problem));
+  if (!confirmed)
     return std::unexpected(
         Problem{.status = 422,
                 .code = "confirmation_required",

@@ -1,5 +1,6 @@
 // GET /api/v1/queues and /api/v1/queues/{queue}, GET /api/v1/groups.
 #include "face/native/manage.hpp"
+#include "face/native/rates.hpp"
 #include "face/native/words.hpp"
 #include "model/limits.hpp"
 
@@ -74,7 +75,7 @@ void write_counts(Writer& json, const std::array<std::uint64_t, model::kStates>&
     json.member(model::to_string(state)).number(counts[static_cast<std::size_t>(state)]);
 }
 
-void write_queue(Writer& json, const model::QueueView& view, base::Instant now) {
+void write_queue(Writer& json, const call::QueueRow& view, base::Instant now) {
   using enum model::State;
   static constexpr std::array kShown = {pending, scheduled, waiting, retrying,
                                         active,  completed, dead,    cancelled};
@@ -90,6 +91,8 @@ void write_queue(Writer& json, const model::QueueView& view, base::Instant now) 
     json.number(std::max<std::int64_t>((now - view.oldest_pending).ms, 0));
   else
     json.null();
+  json.member("rates");
+  write_rates(json, view.rates);
   json.member("unique_locks").number(view.unique_locks);
   write_settings(json, settings);
   write_totals(json, view.record.totals);
@@ -107,11 +110,11 @@ void write_group(Writer& json, const model::GroupView& group, base::Instant /*no
   json.end_object();
 }
 
-constexpr Shape<model::QueueView> kQueueShape{
+constexpr Shape<call::QueueRow> kQueueShape{
     .list = "queues",
     .what = "queue",
     .write = write_queue,
-    .name = [](const model::QueueView& view) { return std::string(view.record.name.view()); }};
+    .name = [](const call::QueueRow& view) { return std::string(view.record.name.view()); }};
 
 constexpr Shape<model::GroupView> kGroupShape{
     .list = "groups",
@@ -124,7 +127,7 @@ constexpr Shape<model::GroupView> kGroupShape{
 Outcome queues(const Input& input) {
   auto page = read_page(input);
   if (!page) return std::unexpected(page.error());
-  auto exchange = std::make_unique<ListExchange<model::QueueView>>(input.inbox, kQueueShape);
+  auto exchange = std::make_unique<ListExchange<call::QueueRow>>(input.inbox, kQueueShape);
   exchange->query = call::QueuesQuery{.page = *std::move(page), .only = {}};
   return exchange;
 }
@@ -132,8 +135,7 @@ Outcome queues(const Input& input) {
 Outcome queue(const Input& input) {
   if (auto problem = refuse_parameters(input.request.query))
     return std::unexpected(*std::move(problem));
-  auto exchange =
-      std::make_unique<OneExchange<model::QueueView>>(input.inbox, kQueueShape, input.id);
+  auto exchange = std::make_unique<OneExchange<call::QueueRow>>(input.inbox, kQueueShape, input.id);
   exchange->query = call::QueuesQuery{.page = {}, .only = std::string(input.id)};
   return exchange;
 }

@@ -132,9 +132,10 @@ Outcome schedule_preview(const Input& input) {
   if (!id || id->is_nil()) return std::unexpected(not_found("schedule", input.id));
   const auto given = Parameters::read(input.request.query, {"count"});
   if (!given) return std::unexpected(given.error());
-  const auto count = given->number("count", kMostRunsInPreview, kRunsInPreview);
-  if (!count) return std::unexpected(count.error());
-  auto exchange = std::make_unique<PreviewExchange>(input.inbox, input.id, *count);
+  std::uint64_t count = kRunsInPreview;
+  if (auto problem = given->integer("count", 1, kMostRunsInPreview, count))
+    return std::unexpected(*std::move(problem));
+  auto exchange = std::make_unique<PreviewExchange>(input.inbox, input.id, count);
   exchange->query = call::SchedulesQuery{.after = {}, .limit = 1, .only = *id};
   return exchange;
 }

@@ -116,18 +116,15 @@ Outcome act_on_schedule(const Input& input, ScheduleAction action,
 Outcome schedules(const Input& input) {
   const auto given = Parameters::read(input.request.query, {"cursor", "limit"});
   if (!given) return std::unexpected(given.error());
-  const auto after = given->cursor();
-  if (!after) return std::unexpected(after.error());
-  const auto limit = given->number("limit", kMostRows, kMostRows);
-  if (!limit) return std::unexpected(limit.error());
-  call::SchedulesQuery query{.after = {}, .limit = *limit, .only = {}};
-  if (!after->empty()) {
-    const auto id = base::ScheduleId::parse(*after);
-    if (!id)
-      return std::unexpected(Problem{.status = 422,
-                                     .code = "invalid",
-                                     .detail = "cursor is none that this list gave.",
-                                     .field = "cursor"});
+  std::string after;
+  if (auto problem = given->cursor(after)) return std::unexpected(*std::move(problem));
+  std::uint64_t limit = kMostRows;
+  if (auto problem = given->integer("limit", 1, kMostRows, limit))
+    return std::unexpected(*std::move(problem));
+  call::SchedulesQuery query{.after = {}, .limit = limit, .only = {}};
+  if (!after.empty()) {
+    const auto id = base::ScheduleId::parse(after);
+    if (!id) return std::unexpected(bad_parameter("cursor", "is none that this list gave"));
     query.after = *id;
   }
   auto exchange =
