@@ -74,16 +74,16 @@ class QuestionsTest : public testing::Test {
 
 TEST_F(QuestionsTest, QueuesComeByName) {
   for (const auto* queue : {"b", "a/x", "c", "a"}) enqueue(queue);
-  const auto page = [&](call::NamePage page) {
+  const auto listed = [&](call::NamePage page) {
     return names(ask<call::QueuePage>(call::QueuesQuery{.page = std::move(page), .only = {}}));
   };
-  EXPECT_EQ(page({.limit = 10}), "a a/x b c end");
-  EXPECT_EQ(page({.limit = 4}), "a a/x b c end");
-  EXPECT_EQ(page({.limit = 2}), "a a/x more");
-  EXPECT_EQ(page({.after = "a/x", .limit = 2}), "b c end");
-  EXPECT_EQ(page({.after = "c", .limit = 2}), "end");
-  EXPECT_EQ(page({.prefix = "a", .limit = 9}), "a a/x end");
-  EXPECT_EQ(page({.glob = "?", .limit = 1}), "a more");
+  EXPECT_EQ(listed({.limit = 10}), "a a/x b c end");
+  EXPECT_EQ(listed({.limit = 4}), "a a/x b c end");
+  EXPECT_EQ(listed({.limit = 2}), "a a/x more");
+  EXPECT_EQ(listed({.after = "a/x", .limit = 2}), "b c end");
+  EXPECT_EQ(listed({.after = "c", .limit = 2}), "end");
+  EXPECT_EQ(listed({.prefix = "a", .limit = 9}), "a a/x end");
+  EXPECT_EQ(listed({.glob = "?", .limit = 1}), "a more");
   EXPECT_EQ(names(ask<call::QueuePage>(call::QueuesQuery{.page = {}, .only = "b"})), "b end");
   EXPECT_EQ(names(ask<call::QueuePage>(call::QueuesQuery{.page = {}, .only = "no"})), "end");
 }
@@ -136,6 +136,7 @@ TEST_F(QuestionsTest, ARemovedJobIsKnownToBeGone) {
   const auto job = enqueue("q");
   const auto never = base::JobId{base::Ulid::make(now_, 99, 1)};
   EXPECT_TRUE(ask<std::optional<model::JobRecord>>(call::JobQuery{job}));
+  engine_.drain_changes();  // now the database has it
   apply(command::Delete{job});
   EXPECT_FALSE(ask<std::optional<model::JobRecord>>(call::JobQuery{job}));
   EXPECT_FALSE(ask<call::Why>(call::WhyQuery{job}).found);

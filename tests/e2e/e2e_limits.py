@@ -146,8 +146,8 @@ class Exactness(EndToEnd):
 
         # At one instant an end comes before a start: what ended made the room. Attempts that were lost with
         # the server are not in this count, so it can only be too low, and the watcher above is beside it.
-        steps = sorted([(at, 1) for at, _ in (spans := self.lives(self.client(server), ids))] +
-                       [(at, -1) for _, at in spans])
+        spans = self.lives(self.client(server), ids)
+        steps = sorted([(at, 1) for at, _ in spans] + [(at, -1) for _, at in spans])
         active, most = 0, 0
         for _, step in steps:
             active += step

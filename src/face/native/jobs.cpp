@@ -3,6 +3,7 @@
 #include "base/json_writer.hpp"
 #include "face/native/endpoints.hpp"
 #include "face/native/job_history.hpp"
+#include "face/native/parameters.hpp"
 #include "face/native/values.hpp"
 #include "face/native/words.hpp"
 #include "model/limits.hpp"
@@ -153,6 +154,8 @@ void write_policy(Writer& json, const model::JobSpec& spec) {
 Outcome job(const Input& input) {
   const auto id = base::JobId::parse(input.id);
   if (!id) return std::unexpected(not_found("job", input.id));
+  if (auto problem = refuse_parameters(input.request.query))
+    return std::unexpected(*std::move(problem));
   auto exchange = std::make_unique<Lookup<model::JobRecord, base::JobId>>(input.inbox, *id);
   exchange->query = call::JobQuery{*id};
   return exchange;
@@ -161,6 +164,8 @@ Outcome job(const Input& input) {
 Outcome batch(const Input& input) {
   const auto id = base::BatchId::parse(input.id);
   if (!id) return std::unexpected(not_found("batch", input.id));
+  if (auto problem = refuse_parameters(input.request.query))
+    return std::unexpected(*std::move(problem));
   auto exchange = std::make_unique<Lookup<model::BatchRecord, base::BatchId>>(input.inbox, *id);
   exchange->query = call::BatchQuery{*id};
   return exchange;
