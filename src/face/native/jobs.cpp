@@ -3,7 +3,6 @@
 #include "base/json_writer.hpp"
 #include "face/native/endpoints.hpp"
 #include "face/native/job_history.hpp"
-#include "face/native/parameters.hpp"
 #include "face/native/values.hpp"
 #include "face/native/words.hpp"
 #include "face/parameters.hpp"
