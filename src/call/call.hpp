@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "command/command.hpp"
 #include "command/reply.hpp"
 #include "model/records.hpp"
+#include "search/filter.hpp"
 
 namespace jobbie::call {
 
@@ -30,6 +32,8 @@ enum class Trouble : std::uint8_t {
   disk_full,   ///< 507: reads go on, writes wait for space
   lost_track,  ///< proposed, and the outcome is not known (leadership lost): 503
   unreadable,  ///< the database could not be read: 500
+  too_slow,    ///< a search took longer than it may: 422
+  behind,      ///< the database is too far behind to search in: 503
 };
 
 /// Questions that the node answers from its own state, after everything it has applied.
@@ -40,7 +44,43 @@ struct BatchQuery {
   base::BatchId batch;
 };
 struct StatusQuery {};
-using Query = std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery>;
+/// Answered from the database, after everything that was acknowledged before.
+struct SearchQuery {
+  search::Request request;
+};
+/// Batches by the order of their creation, the latest first.
+struct BatchesQuery {
+  std::optional<bool> finished;
+  std::uint64_t before = base::kMaxSequence + 1;  ///< sequences below this one
+  std::uint32_t limit = search::kDefaultLimit;
+};
+/// Jobs that match, in the order of their sequences: after < sequence ≤ upto.
+struct SliceQuery {
+  search::Filter filter;
+  std::uint64_t after = 0;
+  std::uint64_t upto = base::kMaxSequence;
+  std::uint32_t limit = 1;
+  bool count = false;  ///< count all that match instead
+};
+/// A bulk operation: by ids, or by a filter. Up to search::kMaxTotal jobs are done before the
+/// answer comes; more by filter become an operation of their own.
+struct BulkQuery {
+  model::BulkAction action = model::BulkAction::retry;
+  base::Blob queue;
+  std::int32_t priority = model::kNormal;
+  std::vector<base::JobId> jobs;
+  search::Filter filter;
+  base::Blob filter_text;  ///< empty: by ids
+  bool dry_run = false;
+};
+/// A nil id: all of them. With `seen`, the answer may wait a moment until the operation's cursor is
+/// another one.
+struct BulksQuery {
+  base::BulkId bulk;
+  std::optional<std::uint64_t> seen;
+};
+using Query = std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, SearchQuery,
+                           BatchesQuery, SliceQuery, BulkQuery, BulksQuery>;
 
 /// How the node itself stands.
 struct NodeStatus {
@@ -58,8 +98,31 @@ struct NodeStatus {
   base::Instant now;
   base::Instant started_at;
 };
-using Answer = std::variant<std::monostate, std::optional<model::JobRecord>,
-                            std::optional<model::BatchRecord>, NodeStatus>;
+struct SearchAnswer {
+  search::Page page;
+  std::int64_t duration_us = 0;
+};
+struct BatchesAnswer {
+  std::vector<model::BatchRecord> batches;
+  bool more = false;
+};
+struct SliceAnswer {
+  std::vector<base::JobId> jobs;
+  std::uint64_t count = 0;
+  std::uint64_t last = 0;  ///< with the count: the latest job's sequence
+};
+struct BulkAnswer {
+  std::optional<model::BulkRecord> started;  ///< it goes on; else the rest says what came of it
+  std::optional<command::Refusal> refusal;
+  command::BulkStepped outcome;
+  std::int64_t duration_us = 0;
+};
+struct BulksAnswer {
+  std::vector<model::BulkRecord> bulks;  ///< the latest first
+};
+using Answer =
+    std::variant<std::monostate, std::optional<model::JobRecord>, std::optional<model::BatchRecord>,
+                 NodeStatus, SearchAnswer, BatchesAnswer, SliceAnswer, BulkAnswer, BulksAnswer>;
 
 class Call;
 

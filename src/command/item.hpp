@@ -18,11 +18,11 @@
 namespace jobbie::command {
 
 /// Keys: meta (one), queue name, (queue, state, minute), (queue, keyed, key), group name, job id,
-/// batch id, schedule id, worker id, idempotency key, task number. Append only.
-using Item =
-    std::variant<model::MetaRecord, model::QueueRecord, model::TallyRecord, model::WindowRecord,
-                 model::GroupRecord, model::JobRecord, model::BatchRecord, model::ScheduleRecord,
-                 model::WorkerRecord, model::IdempotencyRecord, model::TaskRecord>;
+/// batch id, schedule id, worker id, idempotency key, task number, bulk id. Append only.
+using Item = std::variant<model::MetaRecord, model::QueueRecord, model::TallyRecord,
+                          model::WindowRecord, model::GroupRecord, model::JobRecord,
+                          model::BatchRecord, model::ScheduleRecord, model::WorkerRecord,
+                          model::IdempotencyRecord, model::TaskRecord, model::BulkRecord>;
 
 // What is no longer there. In one drain these come before the items, so that a name used again
 // after its removal stays.
@@ -51,10 +51,13 @@ struct RemovedIdempotency {
 struct RemovedTask {
   std::uint64_t number = 0;
 };
+struct RemovedBulk {
+  base::BulkId bulk;
+};
 
 /// In order. An item replaces the one with the same key.
 using Change = std::variant<Item, RemovedJob, RemovedQueue, SweptJobs, RemovedSchedule,
-                            RemovedWorker, RemovedIdempotency, RemovedTask>;
+                            RemovedWorker, RemovedIdempotency, RemovedTask, RemovedBulk>;
 using Changes = std::vector<Change>;
 
 }  // namespace jobbie::command

@@ -43,6 +43,8 @@ command::Changes Core::drain_changes() {
   const auto numbers = std::exchange(changed_tasks, {});
   for (const auto& task : tasks)
     if (numbers.contains(task.number)) add(task);
+  for (const auto sequence : std::exchange(changed_bulks, {}))
+    if (const auto found = bulks.find(sequence); found != bulks.end()) add(found->second);
   release_ended();
   return out;
 }

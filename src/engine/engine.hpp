@@ -79,6 +79,7 @@ class Engine {
   [[nodiscard]] std::vector<model::ScheduleRecord> schedules() const;  ///< by sequence
   [[nodiscard]] std::vector<model::WorkerRecord> workers() const;      ///< by id
   [[nodiscard]] Why why(base::JobId id) const;                         ///< why a job is not running
+  [[nodiscard]] std::vector<model::BulkRecord> bulks() const;          ///< by sequence
   [[nodiscard]] Demand demand(std::string_view queue) const;
   [[nodiscard]] std::size_t live_jobs() const;
 

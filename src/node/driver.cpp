@@ -1,10 +1,12 @@
 // A turn: assemble, commit, apply, answer.
 #include "node/driver.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
 #include "command/codec.hpp"
+#include "node/bulk_runner.hpp"
 #include "node/readers.hpp"
 
 namespace jobbie::node {
@@ -124,27 +126,54 @@ void Driver::note_ready(const std::vector<base::Blob>& ready) {
 }
 
 void Driver::answer_questions() {
-  for (auto& call : questions_) {
-    if (const auto* job = std::get_if<call::JobQuery>(&call->query)) {
-      if (auto found = engine_->job(job->job)) {
-        call->answer = std::move(found);
-        outbox_.add(std::move(call));
-      } else {
-        readers_->ask(std::move(call));
-      }
-    } else if (const auto* batch = std::get_if<call::BatchQuery>(&call->query)) {
-      if (auto found = engine_->batch(batch->batch)) {
-        call->answer = std::move(found);
-        outbox_.add(std::move(call));
-      } else {
-        readers_->ask(std::move(call));
-      }
-    } else {
-      call->answer = status();
-      outbox_.add(std::move(call));
-    }
-  }
+  for (auto& call : questions_) answer_question(std::move(call));
   questions_.clear();
+}
+
+void Driver::answer_question(std::unique_ptr<call::Call> call) {
+  const auto answer_or_read = [&](auto found) {
+    if (!found) return readers_->ask(std::move(call));
+    call->answer = std::move(found);
+    outbox_.add(std::move(call));
+  };
+  if (const auto* job = std::get_if<call::JobQuery>(&call->query))
+    return answer_or_read(engine_->job(job->job));
+  if (const auto* batch = std::get_if<call::BatchQuery>(&call->query))
+    return answer_or_read(engine_->batch(batch->batch));
+  if (std::holds_alternative<call::BulkQuery>(call->query)) return bulks_->take(std::move(call));
+  if (std::holds_alternative<call::BulksQuery>(call->query)) {
+    if (!answer_bulks(*call, false)) return watchers_.push_back(std::move(call));
+  } else if (std::holds_alternative<call::StatusQuery>(call->query)) {
+    call->answer = status();
+  } else {
+    // Whoever was answered before finds what was done, so the database gets it first.
+    hand_over();
+    return searchers_->ask(std::move(call), handed_index_);
+  }
+  outbox_.add(std::move(call));
+}
+
+/// False: the operation is where the caller saw it last, and the caller would rather wait.
+bool Driver::answer_bulks(call::Call& call, bool at_once) {
+  const auto& query = std::get<call::BulksQuery>(call.query);
+  call::BulksAnswer answer{.bulks = engine_->bulks()};
+  if (!query.bulk.is_nil())
+    std::erase_if(answer.bulks, [&](const auto& bulk) { return bulk.id != query.bulk; });
+  if (!at_once && query.seen && answer.bulks.size() == 1 &&
+      answer.bulks[0].status == model::BulkStatus::processing &&
+      answer.bulks[0].cursor == *query.seen && watchers_.size() < options_.bounds.reads)
+    return false;
+  std::reverse(answer.bulks.begin(), answer.bulks.end());
+  call.answer = std::move(answer);
+  return true;
+}
+
+/// Now and then: what watchers wait for need not be told at once.
+void Driver::answer_watchers() {
+  for (auto& call : std::exchange(watchers_, {})) {
+    static_cast<void>(answer_bulks(*call, true));
+    outbox_.add(std::move(call));
+  }
 }
 
 call::NodeStatus Driver::status() {

@@ -27,6 +27,7 @@
 
 namespace jobbie::node {
 
+class BulkRunner;
 class Readers;
 
 /// Owned by the node's thread from open() on; nothing here is shared.
@@ -37,7 +38,12 @@ class Driver {
   ~Driver();
 
   [[nodiscard]] store::Store& store() { return *store_; }
-  void use(Readers& readers) { readers_ = &readers; }
+  /// Those that answer lookups, searches and bulk operations; they must outlive the last turn.
+  void use(Readers& readers, Readers& searchers, BulkRunner& bulks) {
+    readers_ = &readers;
+    searchers_ = &searchers;
+    bulks_ = &bulks;
+  }
 
   /// Handles `items` and whatever is due. An error is final: the node must stop.
   base::Result<void> turn(std::vector<Intake::Item>& items, bool draining);
@@ -100,6 +106,9 @@ class Driver {
   void finish(Part part, command::Entry& entry, std::vector<command::Reply>& replies);
   void note_ready(const std::vector<base::Blob>& ready);
   void answer_questions();
+  void answer_question(std::unique_ptr<call::Call> call);
+  bool answer_bulks(call::Call& call, bool at_once);
+  void answer_watchers();
   call::NodeStatus status();
 
   // Between rounds (upkeep.cpp).
@@ -122,6 +131,8 @@ class Driver {
   std::unique_ptr<log::Log> log_;
   std::optional<LogClock> log_clock_;
   Readers* readers_ = nullptr;
+  Readers* searchers_ = nullptr;
+  BulkRunner* bulks_ = nullptr;
   std::mt19937_64 random_;
 
   std::deque<Intake::Item> backlog_;
@@ -129,6 +140,7 @@ class Driver {
   bool entry_is_open_ = false;
   std::vector<std::pair<std::string_view, std::uint32_t>> enqueued_;  ///< by the open entry
   std::vector<std::unique_ptr<call::Call>> questions_;
+  std::vector<std::unique_ptr<call::Call>> watchers_;  ///< of bulk operations
   Waiters waiters_;
   std::map<std::string, Wake, std::less<>> wakes_;
   Outbox outbox_;

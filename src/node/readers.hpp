@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -24,17 +25,27 @@ class Readers {
   ~Readers();
 
   /// From any thread. Answers the call's query and delivers it; `overloaded` when too many wait.
-  void ask(std::unique_ptr<call::Call> call);
+  /// With `after`, what the log has up to that index is in the answer; where the database does not
+  /// get there soon, the answer is `behind`.
+  void ask(std::unique_ptr<call::Call> call, std::uint64_t after = 0);
 
  private:
   void work();
   void answer(call::Call& call);
+  void search(call::Call& call, const call::SearchQuery& query);
+  void list_batches(call::Call& call, const call::BatchesQuery& query);
+  void slice(call::Call& call, const call::SliceQuery& query);
+
+  struct Question {
+    std::unique_ptr<call::Call> call;
+    std::uint64_t after = 0;
+  };
 
   store::Store& store_;
   const std::size_t bound_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::unique_ptr<call::Call>> waiting_;
+  std::deque<Question> waiting_;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "face/native/bulk.hpp"
 #include "face/native/endpoints.hpp"
 #include "model/limits.hpp"
 
@@ -39,6 +40,15 @@ constexpr std::array kRoutes = {
     Route{Method::get, "/api/v1/jobs/{id}", native::job},
     Route{Method::get, "/api/v1/batches/{id}", native::batch},
     Route{Method::get, "/api/v1/cluster/status", native::cluster_status},
+    Route{Method::post, "/api/v1/jobs/search", native::search_jobs},
+    Route{Method::get, "/api/v1/jobs", native::list_jobs},
+    Route{Method::get, "/api/v1/dead", native::list_dead},
+    Route{Method::get, "/api/v1/batches", native::list_batches},
+    Route{Method::post, "/api/v1/jobs/bulk", native::bulk, true},
+    Route{Method::get, "/api/v1/bulk", native::bulk_operations},
+    Route{Method::get, "/api/v1/bulk/{id}", native::bulk_operation},
+    Route{Method::del, "/api/v1/bulk/{id}", native::cancel_bulk},
+    Route{Method::get, "/api/v1/bulk/{id}/progress", native::bulk_operation},
     Route{Method::get, "/healthz", nullptr},
     Route{Method::get, "/readyz", nullptr},
     Route{Method::get, "/", nullptr},
@@ -132,6 +142,9 @@ Prepared Native::prepare(const http::Request& request, call::Inbox& inbox) const
 void Native::handle(const http::Request& request, http::Responder responder) {
   LoopInbox& inbox = inbox_of(responder.loop());
   auto prepared = prepare(request, inbox);
+  if (prepared.exchange && native::wants_progress_events(request))
+    if (const auto* bulks = std::get_if<call::BulksQuery>(&prepared.exchange->query))
+      return native::stream_progress(bulks->bulk, service_, inbox, std::move(responder));
   if (!prepared.exchange) return send(responder, std::move(prepared.answer));
   prepared.exchange->answer_through(std::move(responder));
   if (prepared.exchange->wait.ms > 0) prepared.exchange->watch_hang_up();
