@@ -109,8 +109,12 @@ std::unique_ptr<call::Call> BulkRunner::submit(std::unique_ptr<call::Call> call)
   node_.submit(std::move(call));
   node_.flush();
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return reply_ != nullptr; });
-  return std::move(reply_);
+  changed_.wait(lock, [this] { return reply_ != nullptr || stopping_; });
+  if (reply_) return std::move(reply_);
+  // The node has stopped between taking the call and looking at it.
+  auto lost = std::make_unique<Errand>(*this);
+  lost->trouble = call::Trouble::stopping;
+  return lost;
 }
 
 std::unique_ptr<call::Call> BulkRunner::ask(call::Query query) {
@@ -139,7 +143,7 @@ bool BulkRunner::wait_for_work() {
       if (operations_.empty() && resumed_)
         changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
       if (stopping_) return false;
-      if (waiting_.empty()) return true;
+      if (!resumed_ || waiting_.empty() || operations_.size() >= kAtOnce) return true;
       call = std::move(waiting_.front());
       waiting_.pop_front();
     }

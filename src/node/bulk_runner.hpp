@@ -26,6 +26,7 @@ class BulkRunner final : public call::Inbox {
  public:
   static constexpr std::size_t kStepJobs = 250;
   static constexpr std::uint32_t kSearchedJobs = 1000;
+  static constexpr std::size_t kAtOnce = 32;  ///< operations; further requests wait
 
   /// `node` must take submissions until the runner has ended.
   BulkRunner(call::Service& node, std::size_t bound) : node_(node), bound_(bound) {}

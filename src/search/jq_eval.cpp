@@ -1,6 +1,6 @@
 // Asking an expression about one JSON text.
 #include <algorithm>
-#include <deque>
+#include <forward_list>
 #include <optional>
 
 #include <fmt/format.h>
@@ -249,10 +249,10 @@ class Evaluation {
     return keep(base::json::quote(text));
   }
 
-  std::string_view keep(std::string text) { return kept_.emplace_back(std::move(text)); }
+  std::string_view keep(std::string text) { return kept_.emplace_front(std::move(text)); }
 
   const std::vector<JqNode>& nodes_;
-  std::deque<std::string> kept_;  ///< values that stand nowhere else; a deque, so that views hold
+  std::forward_list<std::string> kept_;  ///< values that stand nowhere else; views of them hold
 };
 
 bool piece_at(const Pattern::Piece& piece, std::string_view text, std::size_t at) {

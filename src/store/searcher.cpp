@@ -22,15 +22,19 @@ constexpr int kStepsBetween = 20'000;
 /// A range of so many sequences is walked, whatever index there is.
 constexpr std::uint64_t kShortRange = 20'000;
 
+/// A page of large jobs ends early.
+constexpr std::size_t kPageBytes = std::size_t{8} << 20;
+
 /// The rule of the view `jobs`: what a sweep has condemned is gone.
 constexpr std::string_view kNotSwept =
     " AND NOT EXISTS (SELECT 1 FROM sweep_rows w WHERE w.queue = j.queue AND w.state = j.state "
     "AND j.ended_at < w.before AND j.revision < w.revision)";
 
 std::string_view text_of(sqlite3_value* value) {
-  const auto* bytes = reinterpret_cast<const char*>(sqlite3_value_text(value));
-  if (bytes == nullptr) return "null";  // a job without a payload shows null
-  return {bytes, static_cast<std::size_t>(sqlite3_value_bytes(value))};
+  if (sqlite3_value_type(value) == SQLITE_NULL) return "null";  // as a job without a payload shows
+  // As a blob, since a text would be copied to get a zero at its end.
+  const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
+  return {bytes == nullptr ? "" : bytes, static_cast<std::size_t>(sqlite3_value_bytes(value))};
 }
 
 /// `holds(number, text)`: asks the predicate of that number.
@@ -54,6 +58,13 @@ void bind_all(Statement& statement, const std::vector<search::Bind>& binds) {
     else
       statement.bind_key(parameter, std::get<std::string>(binds[i]));
   }
+}
+
+/// The texts that can be long.
+std::size_t shown_bytes(const model::JobRecord& job) {
+  std::size_t bytes = job.spec.payload.size() + job.result.size() + job.checkpoint.size();
+  for (const auto& error : job.errors) bytes += error.error.size() + error.backtrace.size();
+  return bytes;
 }
 
 std::string order_by(Sort sort, Order order) {
@@ -221,60 +232,64 @@ base::Result<std::vector<Searcher::Found>> Searcher::find(const search::Request&
   }
 }
 
-/// The matches of the first page, and how many there are. Where an index answers, counting comes
+/// How many match, up to one more than is counted.
+base::Result<void> Searcher::count_matches(const search::Request& request, search::Page& page) {
+  search::Request whole = request;
+  whole.after.reset();
+  auto total = count_up_to(whole, search::kMaxTotal + 1);
+  if (!total) return std::unexpected(std::move(total).error());
+  page.total = std::min(*total, search::kMaxTotal);
+  page.total_is_at_least = *total > search::kMaxTotal;
+  return {};
+}
+
+/// The matches of a page, and how many there are in all. Where an index answers, counting comes
 /// first and tells whether matches are so dense that a walk along the table finds a page at once.
 /// Else one pass does both: as many matches are collected as are counted.
-base::Result<std::vector<Searcher::Found>> Searcher::first_page(const search::Request& request,
-                                                                search::Page& page) {
-  const auto wanted = std::uint64_t{request.limit} + 1;
-  const auto count = [&](std::uint64_t total) {
-    page.total = std::min(total, search::kMaxTotal);
-    page.total_is_at_least = total > search::kMaxTotal;
-  };
-  if (!search::translate(request, range_, Path::index).indexed) {
+base::Result<std::vector<Searcher::Found>> Searcher::find_page(const search::Request& request,
+                                                               search::Page& page) {
+  const bool indexed = search::translate(request, range_, Path::index).indexed;
+  if (!indexed && !request.after) {
     auto found = find(request, Path::index, search::kMaxTotal + 1);
-    if (found) count(found->size());
+    if (!found) return found;
+    page.total = std::min<std::uint64_t>(found->size(), search::kMaxTotal);
+    page.total_is_at_least = found->size() > search::kMaxTotal;
     return found;
   }
-  auto total = count_up_to(request, search::kMaxTotal + 1);
-  if (!total) return std::unexpected(std::move(total).error());
-  count(*total);
+  if (auto counted = count_matches(request, page); !counted)
+    return std::unexpected(std::move(counted).error());
   const auto& filter = request.filter;
   const bool in_order = filter.states.size() == 1 && !filter.ids && filter.group.empty() &&
                         (filter.queue.empty() || !model::has_ended(filter.states[0]));
-  const bool walk = page.total_is_at_least && !in_order && request.sort == Sort::created_at;
-  return find(request, walk ? Path::table : Path::index, wanted);
+  const bool walk =
+      page.total_is_at_least && !in_order && indexed && request.sort == Sort::created_at;
+  return find(request, walk ? Path::table : Path::index, std::uint64_t{request.limit} + 1);
 }
 
 base::Result<search::Page> Searcher::page(const search::Request& request) {
   search::Page page;
-  base::Result<std::vector<Found>> found;
-  if (!request.after) {
-    found = first_page(request, page);
-  } else {
-    search::Request whole = request;
-    whole.after.reset();
-    auto total = count_up_to(whole, search::kMaxTotal + 1);
-    if (!total) return std::unexpected(std::move(total).error());
-    page.total = std::min(*total, search::kMaxTotal);
-    page.total_is_at_least = *total > search::kMaxTotal;
-    found = find(request, Path::index, std::uint64_t{request.limit} + 1);
-  }
+  auto found = find_page(request, page);
   if (!found) return std::unexpected(std::move(found).error());
-  if (found->size() > request.limit) {
-    found->resize(request.limit);
-    page.next = search::Place{.key = found->back().key, .sequence = found->back().sequence};
-  }
+  bool more = found->size() > request.limit;
+  if (more) found->resize(request.limit);
   auto jobs = read(*found);
   if (!jobs) return std::unexpected(std::move(jobs).error());
   page.jobs = *std::move(jobs);
+  more = more || page.jobs.size() < found->size();
+  if (more) {
+    const Found& last = (*found)[page.jobs.size() - 1];
+    page.next = search::Place{.key = last.key, .sequence = last.sequence};
+  }
   return page;
 }
 
+/// The first of them, as many as fit a page.
 base::Result<std::vector<model::JobRecord>> Searcher::read(const std::vector<Found>& found) {
   std::vector<model::JobRecord> jobs;
   jobs.reserve(found.size());
+  std::size_t bytes = 0;
   for (const Found& each : found) {
+    if (bytes > kPageBytes) break;
     const ResetOnExit guard(job_);
     job_.bind(1, each.sequence);
     if (job_.step() != Step::row) return std::unexpected(failure());
@@ -282,6 +297,7 @@ base::Result<std::vector<model::JobRecord>> Searcher::read(const std::vector<Fou
     if (!row) return std::unexpected(std::move(row).error());
     if (auto errors = read_errors(errors_, connection_, row->errors_kept, row->job); !errors)
       return std::unexpected(std::move(errors).error());
+    bytes += shown_bytes(row->job);
     jobs.push_back(std::move(row->job));
   }
   return jobs;

@@ -61,7 +61,8 @@ class Searcher {
   base::Result<std::vector<Found>> find(const search::Request& request, search::Path path,
                                         std::uint64_t most);
   base::Result<search::Page> page(const search::Request& request);
-  base::Result<std::vector<Found>> first_page(const search::Request& request, search::Page& page);
+  base::Result<void> count_matches(const search::Request& request, search::Page& page);
+  base::Result<std::vector<Found>> find_page(const search::Request& request, search::Page& page);
   base::Result<std::vector<model::JobRecord>> read(const std::vector<Found>& found);
   [[nodiscard]] base::Error failure() const;
 

@@ -80,6 +80,27 @@ inline Named<command::Command> other_commands() {
   };
 }
 
+/// Those that came later: golden files of entries with many commands stay as they were written.
+inline Named<command::Command> bulk_commands() {
+  using namespace command;
+  return {
+      {"start_bulk", StartBulk{.action = model::BulkAction::move,
+                               .queue = text("emails.legacy"),
+                               .priority = model::kHigh,
+                               .filter = text(R"({"state":["dead"]})"),
+                               .estimated = 142'000}},
+      {"bulk_step", BulkStep{.bulk = id<base::BulkId>(78),
+                             .action = model::BulkAction::change_priority,
+                             .queue = text("emails.legacy"),
+                             .priority = model::kCritical,
+                             .jobs = {job_id(42), job_id(43)},
+                             .after = 41,
+                             .upto = 43,
+                             .last = true}},
+      {"end_bulk", EndBulk{.bulk = id<base::BulkId>(78), .reason = text("its filter is odd")}},
+  };
+}
+
 inline Named<command::Entry> entries() {
   constexpr base::Instant kNow{1'760'000'000'123};
   constexpr std::uint64_t kRandom = 0x0123456789abcdef;
@@ -92,6 +113,8 @@ inline Named<command::Entry> entries() {
     }
   }
   entries.push_back({"all commands together", all});
+  for (const auto& [name, command] : bulk_commands())
+    entries.push_back({name, {.now = kNow, .random = kRandom, .commands = {command}}});
   return entries;
 }
 
