@@ -104,6 +104,10 @@ std::optional<model::JobRecord> Engine::job(base::JobId id) const {
   return core_->record_of(core_->jobs[slot]);
 }
 
+bool Engine::has_removed(base::JobId id) const {
+  return core_->removed_jobs.contains(id.sequence());
+}
+
 std::vector<model::BulkRecord> Engine::bulks() const {
   std::vector<model::BulkRecord> out;
   for (const auto& [sequence, bulk] : core_->bulks) out.push_back(bulk);

@@ -71,6 +71,8 @@ class Engine {
   /// Reads. Records are copies.
   [[nodiscard]] base::Instant now() const;
   [[nodiscard]] std::optional<model::JobRecord> job(base::JobId id) const;  ///< live or not drained
+  /// Whether it was removed since the last drain: the port may still know it.
+  [[nodiscard]] bool has_removed(base::JobId id) const;
   [[nodiscard]] std::optional<model::QueueView> queue(std::string_view name) const;
   [[nodiscard]] std::vector<model::QueueView> queues() const;  ///< by name
   [[nodiscard]] std::vector<model::GroupView> groups() const;  ///< by name

@@ -131,13 +131,13 @@ void Driver::answer_questions() {
 }
 
 void Driver::answer_question(std::unique_ptr<call::Call> call) {
-  const auto answer_or_read = [&](auto found) {
-    if (!found) return readers_->ask(std::move(call));
+  const auto answer_or_read = [&](auto found, bool removed = false) {
+    if (!found && !removed) return readers_->ask(std::move(call));
     call->answer = std::move(found);
     outbox_.add(std::move(call));
   };
   if (const auto* job = std::get_if<call::JobQuery>(&call->query))
-    return answer_or_read(engine_->job(job->job));
+    return answer_or_read(engine_->job(job->job), engine_->has_removed(job->job));
   if (const auto* batch = std::get_if<call::BatchQuery>(&call->query))
     return answer_or_read(engine_->batch(batch->batch));
   if (std::holds_alternative<call::BulkQuery>(call->query)) return bulks_->take(std::move(call));
