@@ -114,6 +114,7 @@ TEST_F(BulkTest, AnEndedOperationTakesNoSteps) {
 TEST_F(BulkTest, ErrorsAreCountedAndTheFirstAreTold) {
   command::Enqueue holder;
   holder.job.queue = base::Blob("dst");
+  holder.job.payload = base::Blob("1");
   holder.job.unique.key = base::Blob("k");
   run(holder);
   holder.job.queue = base::Blob("src");

@@ -87,7 +87,13 @@ class Jq {
 
  private:
   friend class JqParser;
+  /// Fills needs_, once the nodes are there.
+  void find_needs();
+  /// False: the walk would come to no.
+  [[nodiscard]] bool can_match(std::string_view json) const;
+
   std::vector<JqNode> nodes_;
+  std::vector<std::string> needs_;  ///< texts that a payload without escapes must contain
   std::uint16_t root_ = 0;
 };
 

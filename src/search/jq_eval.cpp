@@ -287,6 +287,7 @@ bool occurs(const Pattern& pattern, std::string_view text) {
 }
 
 bool Jq::matches(std::string_view json) const {
+  if (!can_match(json)) return false;
   const Value value = Evaluation(*this).eval(root_, trimmed(json));
   return value && is_truthy(*value);
 }

@@ -58,6 +58,7 @@ class JqParser {
     if (root && at_ != text_.size()) fail(at_, fmt::format("{} cannot stand here", shown_here()));
     if (fault_) return std::unexpected(*std::move(fault_));
     jq_.root_ = *root;
+    jq_.find_needs();
     return std::move(jq_);
   }
 
@@ -335,6 +336,7 @@ Jq Jq::member_equals(std::string_view key, std::string_view value) {
   jq.nodes_.push_back({.kind = Step::constant, .text = std::string(value)});
   jq.nodes_.push_back({.kind = Step::equal, .left = 1, .right = 2});
   jq.root_ = 3;
+  jq.find_needs();
   return jq;
 }
 

@@ -23,7 +23,7 @@ constexpr int kStepsBetween = 20'000;
 constexpr std::uint64_t kShortRange = 20'000;
 
 /// A page of large jobs ends early.
-constexpr std::size_t kMostPageBytes = std::size_t{8} << 20;
+constexpr std::size_t kShownBytes = std::size_t{8} << 20;
 
 /// The rule of the view `jobs`: what a sweep has condemned is gone.
 constexpr std::string_view kNotSwept =
@@ -289,7 +289,7 @@ base::Result<std::vector<model::JobRecord>> Searcher::read(const std::vector<Fou
   jobs.reserve(found.size());
   std::size_t bytes = 0;
   for (const Found& each : found) {
-    if (bytes > kMostPageBytes) break;
+    if (bytes > kShownBytes) break;
     const ResetOnExit guard(job_);
     job_.bind(1, each.sequence);
     if (job_.step() != Step::row) return std::unexpected(failure());
