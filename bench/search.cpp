@@ -3,11 +3,13 @@
 //     bench_search [--jobs 1000000] [--folder DIR]
 //
 // The jobs have payloads of about 150 bytes, ten queues, a hundred tenants as tags; one in a
-// hundred is dead. Each search runs five times; the best and the median are shown.
+// hundred is dead. Each search runs five times; the best and the median are shown, and the least
+// processor time that one took, which is what counts on a machine that is not quiet.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -69,6 +71,12 @@ void fill(store::Store& store, std::uint64_t jobs) {
   }
 }
 
+double processor_ms() {
+  std::timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
 double milliseconds_of(store::Store& store, const search::Request& request, std::string& found) {
   const auto begin = Clock::now();
   const auto page = store.search(request);
@@ -82,10 +90,16 @@ void measure(store::Store& store, std::string_view name, const char* json) {
   const auto request = search::read_request(json);
   if (!request) fail(request.error().message);
   std::vector<double> runs;
+  std::vector<double> processor;
   std::string found;
-  for (int i = 0; i < kRuns; ++i) runs.push_back(milliseconds_of(store, *request, found));
+  for (int i = 0; i < kRuns; ++i) {
+    const double begin = processor_ms();
+    runs.push_back(milliseconds_of(store, *request, found));
+    processor.push_back(processor_ms() - begin);
+  }
   std::sort(runs.begin(), runs.end());
-  fmt::print("{:<44} {:>8} {:>10.2f} {:>10.2f}\n", name, found, runs.front(), runs[kRuns / 2]);
+  fmt::print("{:<44} {:>8} {:>10.2f} {:>10.2f} {:>10.2f}\n", name, found, runs.front(),
+             runs[kRuns / 2], *std::min_element(processor.begin(), processor.end()));
 }
 
 }  // namespace
@@ -102,7 +116,8 @@ int main(int argc, char** argv) {
   auto store = store::Store::open({.path = folder + "/bench.db"});
   if (!store) fail(store.error().message);
   fill(**store, jobs);
-  fmt::print("{} jobs\n{:<44} {:>8} {:>10} {:>10}\n", jobs, "search", "found", "best ms", "median");
+  fmt::print("{} jobs\n{:<44} {:>8} {:>10} {:>10} {:>10}\n", jobs, "search", "found", "best ms",
+             "median", "processor");
   measure(**store, "everything", "{}");
   measure(**store, "queue", R"({"queue":"queue3"})");
   measure(**store, "queue and live state", R"({"queue":"queue3","state":["pending"]})");
