@@ -37,6 +37,7 @@ struct Loader::Pending {
   base::Result<void> take(model::ScheduleRecord record);
   base::Result<void> take(model::WorkerRecord record);
   base::Result<void> take(model::IdempotencyRecord record);
+  base::Result<void> take(model::KeyRecord record);
   base::Result<void> take(model::JobRecord record);
   base::Result<void> take(model::TallyRecord record) { return keep(tallies, std::move(record)); }
   base::Result<void> take(model::WindowRecord record) { return keep(windows, std::move(record)); }
@@ -116,6 +117,13 @@ base::Result<void> Loader::Pending::take(model::IdempotencyRecord record) {
   if (core->idempotency.contains(record.key.view()))
     return std::unexpected(contradiction("an idempotency key occurs twice"));
   core->add_idempotent(std::move(record));
+  return {};
+}
+
+base::Result<void> Loader::Pending::take(model::KeyRecord record) {
+  const auto sequence = record.id.sequence();
+  if (!core->api_keys.emplace(sequence, std::move(record)).second)
+    return std::unexpected(contradiction("a key occurs twice"));
   return {};
 }
 

@@ -40,6 +40,11 @@ inline constexpr std::size_t kSchedules = 100'000;
 inline constexpr std::size_t kIdempotencyKeys = 10'000'000;
 inline constexpr std::size_t kRequirementSets = 10'000;  ///< different requirements in one queue
 
+inline constexpr std::size_t kKeys = 1000;
+inline constexpr std::size_t kKeyQueues = 100;  ///< globs of one key
+inline constexpr std::size_t kDigest = 32;
+inline constexpr std::size_t kAuditText = 1024;  ///< of each text in an audited action
+
 inline constexpr base::Duration kDefaultLease = base::seconds(60);
 inline constexpr base::Duration kMinLease = base::milliseconds(100);
 inline constexpr base::Duration kIdempotencyPeriod = base::hours(24);

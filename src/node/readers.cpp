@@ -25,7 +25,8 @@ FoundJob without_swept(FoundJob job, const std::vector<command::SweptJobs>& swee
 base::Result<call::Why> why_of(const FoundJob& job) {
   if (!job) return std::unexpected(job.error());
   if (!*job) return call::Why{};
-  return call::Why{.found = true, .state = (*job)->state, .reasons = {}};
+  return call::Why{
+      .found = true, .state = (*job)->state, .reasons = {}, .queue = (*job)->spec.queue};
 }
 
 }  // namespace
@@ -90,6 +91,8 @@ void Readers::answer(const Question& question) {
     answer_errors(*errors, call);
   else if (const auto* logs = std::get_if<call::LogsQuery>(&call.query))
     answer_logs(*logs, call);
+  else if (const auto* audit = std::get_if<call::AuditQuery>(&call.query))
+    answer_audit(*audit, call);
 }
 
 }  // namespace jobbie::node

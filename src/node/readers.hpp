@@ -40,6 +40,7 @@ class Readers {
   bool is_written(std::uint64_t index, call::Call& call);
   void answer_errors(const call::ErrorsQuery& query, call::Call& call);
   void answer_logs(const call::LogsQuery& query, call::Call& call);
+  void answer_audit(const call::AuditQuery& query, call::Call& call);
 
   store::Store& store_;
   const std::size_t bound_;

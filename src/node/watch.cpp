@@ -33,10 +33,13 @@ bool Driver::answer_watcher(std::unique_ptr<call::Call>& call) {
   } else {
     auto* errors = std::get_if<call::ErrorsQuery>(&call->query);
     auto* logs = std::get_if<call::LogsQuery>(&call->query);
-    if (errors == nullptr && logs == nullptr) return false;
+    auto* audit = std::get_if<call::AuditQuery>(&call->query);
+    if (errors == nullptr && logs == nullptr && audit == nullptr) return false;
     // What was acknowledged before must be in the answer: the database gets it now.
     hand_over();
-    (errors != nullptr ? errors->at_index : logs->at_index) = handed_index_;
+    (errors != nullptr ? errors->at_index
+     : logs != nullptr ? logs->at_index
+                       : audit->at_index) = handed_index_;
     readers_->ask(std::move(call));
     return true;
   }
@@ -109,9 +112,30 @@ void Readers::answer_logs(const call::LogsQuery& query, call::Call& call) {
   log.found = job->has_value();
   if (log.found) {
     log.state = (*job)->state;
+    log.queue = (*job)->spec.queue;
     log.page = *std::move(page);
   }
   call.answer = std::move(log);
+}
+
+void Readers::answer_audit(const call::AuditQuery& query, call::Call& call) {
+  if (!is_written(query.at_index, call)) return;
+  auto rows = store_.audit({.before = query.before,
+                            .limit = query.limit + 1,
+                            .key = query.key,
+                            .action = query.action,
+                            .target = query.target,
+                            .since = query.since,
+                            .until = query.until});
+  if (!rows) {
+    call.trouble = call::Trouble::unreadable;
+    return;
+  }
+  call::AuditPage page;
+  page.more = rows->size() > query.limit;
+  if (page.more) rows->pop_back();
+  for (auto& [number, record] : *rows) page.rows.push_back({std::move(record), number});
+  call.answer = std::move(page);
 }
 
 }  // namespace jobbie::node

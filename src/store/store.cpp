@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "store/access_rows.hpp"
 #include "store/checkpointer.hpp"
 #include "store/overlay.hpp"
 #include "store/reader.hpp"
@@ -264,6 +265,13 @@ base::Result<bool> Store::failures(std::string_view queue, std::size_t limit,
       [&](Reader& reader) { more = read_failures(reader.connection(), queue, limit, sink); });
   if (!more) impl_->trouble.set(TroubleBox::Source::reader, more.error());
   return more;
+}
+base::Result<std::vector<std::pair<std::uint64_t, model::AuditRecord>>> Store::audit(
+    const AuditWanted& wanted) {
+  base::Result<std::vector<std::pair<std::uint64_t, model::AuditRecord>>> rows;
+  impl_->readers.with([&](Reader& reader) { rows = read_audit(reader.connection(), wanted); });
+  if (!rows) impl_->trouble.set(TroubleBox::Source::reader, rows.error());
+  return rows;
 }
 std::optional<base::Error> Store::trouble() const { return impl_->trouble.get(); }
 base::Result<void> Store::close() { return impl_->close(); }

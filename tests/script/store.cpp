@@ -48,7 +48,9 @@ std::string key_of(const command::Item& item) {
           [](const model::IdempotencyRecord& r) {
             return fmt::format("idempotency {}", r.key.view());
           },
-          [](const model::TaskRecord& r) { return fmt::format("task {:020}", r.number); }},
+          [](const model::TaskRecord& r) { return fmt::format("task {:020}", r.number); },
+          // Of commands that scripts do not have.
+          [](const auto& r) { return "other " + padded(r.id.ulid); }},
       item);
 }
 
@@ -72,7 +74,7 @@ void MapStore::apply(const command::Changes& changes) {
                      items_.erase(fmt::format("task {:020}", r.number));
                    },
                    // Logs live beside the items, and nobody asks this store for them.
-                   [](const command::LoggedLines&) {}},
+                   [](const command::LoggedLines&) {}, [](const auto&) {}},
         change);
   }
 }

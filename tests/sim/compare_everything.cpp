@@ -35,6 +35,8 @@ struct Dump {
     idempotency.emplace(std::string(r.key.view()), r);
   }
   void operator()(const model::TaskRecord& r) { tasks.emplace(r.number, r); }
+  template <typename Other>
+  void operator()(const Other&) {}  // what the workload never makes
 };
 
 Dump take_dump(const engine::Engine& engine) {

@@ -159,6 +159,10 @@ struct ShowCommand {
     return fmt::format("remove_worker '{}'", c.worker.view());
   }
   Text operator()(const command::Tick&) const { return "tick"; }
+  template <typename Other>
+  Text operator()(const Other&) const {
+    return "a command that the workload does not send";
+  }
 };
 
 struct ShowReply {
@@ -200,6 +204,10 @@ struct ShowReply {
     return fmt::format("changed {} {}", sim::show(r.job), model::to_string(r.state));
   }
   Text operator()(const command::Done& r) const { return fmt::format("done {}", r.affected); }
+  template <typename Other>
+  Text operator()(const Other&) const {
+    return "a reply to a command that the workload does not send";
+  }
   Text operator()(const command::ScheduleReply& r) const {
     Text out = fmt::format("{} job {} next", sim::show(r.schedule), sim::show(r.job));
     for (const auto at : r.next_runs) out += fmt::format(" {}", at.ms);

@@ -22,6 +22,7 @@ struct Input {
   const NativeOptions& options;
   call::Inbox& inbox;
   const http::Loop* loop = nullptr;  ///< null: there is no server
+  call::GrantPtr grant = nullptr;    ///< of the caller's key; null: everything is allowed
 };
 
 using Outcome = std::expected<std::unique_ptr<Exchange>, Problem>;
@@ -94,6 +95,13 @@ struct LogRead {
 [[nodiscard]] Outcome worker(const Input& input);
 [[nodiscard]] Outcome worker_register(const Input& input);
 [[nodiscard]] Outcome worker_remove(const Input& input);
+
+// Keys and the audit log.
+[[nodiscard]] Outcome keys(const Input& input);
+[[nodiscard]] Outcome key_create(const Input& input);
+[[nodiscard]] Outcome key_revoke(const Input& input);
+[[nodiscard]] Outcome whoami(const Input& input);
+[[nodiscard]] Outcome audit(const Input& input);
 
 void healthz(Answer& out);
 void readyz(const call::Health& health, Answer& out);
