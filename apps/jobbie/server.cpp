@@ -12,6 +12,7 @@
 
 #include "face/native/native.hpp"
 #include "http/server.hpp"
+#include "keys.hpp"
 #include "node/node.hpp"
 #include "version.hpp"
 
@@ -95,11 +96,15 @@ int run_server(const Settings& settings) {
   auto node = open_node(settings, journal);
   if (!node) return refuse_to_start(journal, node.error());
 
+  if (auto prepared = prepare_keys(**node, settings, journal); !prepared)
+    return refuse_to_start(journal, prepared.error());
+
   // An entry of the log is one record of a segment.
   const auto batch_bytes = std::min<std::size_t>(kBatchBody, settings.segment_bytes / 2);
   face::Native face(**node, {.max_payload_bytes = settings.max_payload_bytes,
                              .max_batch_bytes = batch_bytes,
-                             .version = std::string(kVersion)});
+                             .version = std::string(kVersion),
+                             .require_keys = settings.auth});
   const Address address = *parse_address(settings.http);
   http::ServerOptions options{.host = address.host,
                               .port = address.port,
@@ -114,6 +119,7 @@ int run_server(const Settings& settings) {
                  {"http", std::string_view(settings.http)},
                  {"port", std::uint64_t{(*server)->port()}},
                  {"data_dir", std::string_view(settings.data_dir)},
+                 {"auth", settings.auth},
                  {"version", kVersion}});
 
   const int number = signals.wait();

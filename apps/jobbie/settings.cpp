@@ -53,7 +53,9 @@ std::vector<Key> keys_of(Settings& s) {
           key_for("cache-bytes", s.cache_bytes),
           key_for("io-threads", s.io_threads),
           key_for("access-log", s.access_log),
-          key_for("insecure", s.insecure)};
+          key_for("insecure", s.insecure),
+          key_for("auth", s.auth),
+          key_for("auth-keys-file", s.auth_keys_file)};
 }
 
 base::Result<void> read_file(const CLI::App& server, Settings& settings) {
@@ -91,11 +93,11 @@ base::Result<void> check(const Settings& s) {
     return std::unexpected(bad("--io-threads must lie between 1 and 64"));
   const auto http = parse_address(s.http);
   if (!http) return std::unexpected(http.error());
-  if (!is_loopback(http->host) && !s.insecure)
-    return std::unexpected(
-        bad("--http " + s.http +
-            " can be reached from outside, and anybody could use it. Listen on 127.0.0.1, or say "
-            "--insecure if the network is yours alone."));
+  if (!is_loopback(http->host) && !s.insecure && !s.auth)
+    return std::unexpected(bad(
+        "--http " + s.http +
+        " can be reached from outside, and anybody could use it. Ask for keys with --auth, listen "
+        "on 127.0.0.1, or say --insecure if the network is yours alone."));
   return {};
 }
 
@@ -131,6 +133,12 @@ void declare_settings(CLI::App& server, Settings& s) {
       ->envname("JOBBIE_IO_THREADS")
       ->capture_default_str();
   server.add_flag("--access-log", s.access_log, "Log every request")->envname("JOBBIE_ACCESS_LOG");
+  server.add_flag("--auth", s.auth, "Ask for an API key with every request")
+      ->envname("JOBBIE_AUTH");
+  server
+      .add_option("--auth-keys-file", s.auth_keys_file,
+                  "Keys to begin with, one name:scopes:queues:secret a line; implies --auth")
+      ->envname("JOBBIE_AUTH_KEYS_FILE");
   server.add_flag("--insecure", s.insecure, "Serve beyond loopback without keys")
       ->envname("JOBBIE_INSECURE");
 }
@@ -139,6 +147,7 @@ base::Result<void> complete_settings(const CLI::App& server, Settings& settings)
   if (!settings.config.empty()) {
     if (auto read = read_file(server, settings); !read) return read;
   }
+  if (!settings.auth_keys_file.empty()) settings.auth = true;
   return check(settings);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/blob.hpp"
 #include "base/id.hpp"
+#include "model/access.hpp"
 #include "model/job.hpp"
 #include "model/log_line.hpp"
 #include "model/queue.hpp"
@@ -19,11 +20,12 @@
 namespace jobbie::command {
 
 /// Keys: meta (one), queue name, (queue, state, minute), (queue, keyed, key), group name, job id,
-/// batch id, schedule id, worker id, idempotency key, task number, bulk id. Append only.
-using Item = std::variant<model::MetaRecord, model::QueueRecord, model::TallyRecord,
-                          model::WindowRecord, model::GroupRecord, model::JobRecord,
-                          model::BatchRecord, model::ScheduleRecord, model::WorkerRecord,
-                          model::IdempotencyRecord, model::TaskRecord, model::BulkRecord>;
+/// batch id, schedule id, worker id, idempotency key, task number, bulk id, key id. Append only.
+using Item =
+    std::variant<model::MetaRecord, model::QueueRecord, model::TallyRecord, model::WindowRecord,
+                 model::GroupRecord, model::JobRecord, model::BatchRecord, model::ScheduleRecord,
+                 model::WorkerRecord, model::IdempotencyRecord, model::TaskRecord,
+                 model::BulkRecord, model::KeyRecord>;
 
 // What is no longer there. In one drain these come before the items, so that a name used again
 // after its removal stays.
@@ -63,10 +65,18 @@ struct LoggedLines {
   std::vector<model::LogLine> lines;
 };
 
+struct RemovedKey {
+  base::KeyId key;
+};
+/// For the audit log, which lives in the collection only.
+struct Audited {
+  model::AuditRecord record;
+};
+
 /// In order. An item replaces the one with the same key.
 using Change =
     std::variant<Item, RemovedJob, RemovedQueue, SweptJobs, RemovedSchedule, RemovedWorker,
-                 RemovedIdempotency, RemovedTask, LoggedLines, RemovedBulk>;
+                 RemovedIdempotency, RemovedTask, LoggedLines, RemovedBulk, RemovedKey, Audited>;
 using Changes = std::vector<Change>;
 
 }  // namespace jobbie::command

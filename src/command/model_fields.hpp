@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "model/access.hpp"
 #include "model/job.hpp"
 #include "model/log_line.hpp"
 #include "model/queue.hpp"
@@ -233,6 +234,17 @@ struct Fields<model::TaskRecord> {
   using S = model::TaskRecord;
   static constexpr auto list =
       std::tuple(&S::number, &S::kind, &S::subject, &S::bound, &S::cursor, &S::flag, &S::job);
+};
+template <>
+struct Fields<model::KeySpec> {
+  using S = model::KeySpec;
+  static constexpr auto list =
+      std::tuple(&S::name, &S::scopes, &S::queues, &S::digest, &S::last_four);
+};
+template <>
+struct Fields<model::KeyRecord> {
+  using S = model::KeyRecord;
+  static constexpr auto list = std::tuple(&S::id, &S::spec);
 };
 template <>
 struct Fields<model::MetaRecord> {

@@ -60,6 +60,7 @@ void Core::dump(const ItemSink& sink) const {
   for (const auto& [at, key] : idempotency_times) sink(idempotency.find(key)->second);
   for (const auto& task : tasks) sink(task);
   for (const auto& [sequence, bulk] : bulks) sink(bulk);
+  for (const auto& [sequence, key] : api_keys) sink(key);
 }
 
 }  // namespace jobbie::engine

@@ -143,6 +143,18 @@ class Core {
   Reply run(const command::StartBulk& c);
   Reply run(const command::BulkStep& c);
   Reply run(const command::EndBulk& c);
+  Reply run(const command::Restrict& c);
+  Reply run(const command::RecordAction& c);
+  Reply run(const command::CreateKey& c);
+  Reply run(const command::RevokeKey& c);
+
+  // ---- keys and what they allow (keys.cpp)
+  // --------------------------------------------------------
+  /// Why the restriction that holds now does not let the command happen; nothing: it may.
+  std::optional<Refusal> forbid(const command::Command& command);
+  std::optional<Refusal> forbid_queue(std::string_view queue) const;
+  [[nodiscard]] bool is_allowed(std::string_view queue) const;
+  [[nodiscard]] model::KeyRecord* find_key(std::string_view name);
 
   // ---- jobs: finding and transitions (jobs.cpp, ends.cpp)
   // -----------------------------------------
@@ -446,6 +458,11 @@ class Core {
   std::set<std::pair<Instant, std::string>> idempotency_times;
   std::uint64_t idempotency_digest = 0;
 
+  std::map<std::uint64_t, model::KeyRecord> api_keys;  ///< by sequence
+  std::uint64_t keys_revision = 0;  ///< rises with every change of them; not state
+  const std::vector<Blob>* allowed_queues = nullptr;  ///< of the commands being applied
+  std::uint64_t restricted_commands = 0;              ///< that are still to come
+
   std::set<std::tuple<Instant, Slot, State>> sweep_times;  ///< (due, queue, ended state)
   std::deque<model::TaskRecord> tasks;
   std::map<std::uint64_t, model::BulkRecord> bulks;  ///< by sequence
@@ -471,6 +488,8 @@ class Core {
   std::set<std::uint64_t> changed_tasks;
   std::vector<command::LoggedLines> logged_lines;
   std::set<std::uint64_t> changed_bulks;
+  std::vector<std::uint64_t> changed_keys;
+  std::vector<model::AuditRecord> audited;
 
   // ---- the state hash (state_hash.cpp)
   // ------------------------------------------------------------

@@ -37,6 +37,7 @@ struct Loader::Pending {
   base::Result<void> take(model::ScheduleRecord record);
   base::Result<void> take(model::WorkerRecord record);
   base::Result<void> take(model::IdempotencyRecord record);
+  base::Result<void> take(model::KeyRecord record);
   base::Result<void> take(model::JobRecord record);
   base::Result<void> take(model::BulkRecord record);
   base::Result<void> take(model::TallyRecord record) { return keep(tallies, std::move(record)); }
@@ -124,6 +125,13 @@ base::Result<void> Loader::Pending::take(model::BulkRecord record) {
   const auto sequence = record.id.sequence();
   if (sequence == 0 || !core->bulks.emplace(sequence, std::move(record)).second)
     return std::unexpected(contradiction("a bulk operation occurs twice or has no number"));
+  return {};
+}
+
+base::Result<void> Loader::Pending::take(model::KeyRecord record) {
+  const auto sequence = record.id.sequence();
+  if (!core->api_keys.emplace(sequence, std::move(record)).second)
+    return std::unexpected(contradiction("a key occurs twice"));
   return {};
 }
 

@@ -64,6 +64,7 @@ std::uint64_t Core::state_hash() {
     if (worker.known) add(worker.record);
   for (const auto& task : tasks) add(task);
   for (const auto& [sequence, bulk] : bulks) add(bulk);
+  for (const auto& [sequence, key] : api_keys) add(key);
   return base::mix64(sum);
 }
 

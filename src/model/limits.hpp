@@ -45,6 +45,11 @@ inline constexpr std::size_t kBulkFilter = 64u << 10;
 inline constexpr std::size_t kBulksRunning = 16;
 inline constexpr std::size_t kBulksKept = 100;  ///< finished ones
 
+inline constexpr std::size_t kKeys = 1000;
+inline constexpr std::size_t kKeyQueues = 100;  ///< globs of one key
+inline constexpr std::size_t kDigest = 32;
+inline constexpr std::size_t kAuditText = 1024;  ///< of each text in an audited action
+
 inline constexpr base::Duration kDefaultLease = base::seconds(60);
 inline constexpr base::Duration kMinLease = base::milliseconds(100);
 inline constexpr base::Duration kIdempotencyPeriod = base::hours(24);

@@ -41,6 +41,7 @@ class Driver {
 
   [[nodiscard]] store::Store& store() { return *store_; }
   [[nodiscard]] call::EventFeed& feed() { return feed_; }
+  [[nodiscard]] const call::KeyBoard& keys() const { return keys_; }
   /// From any thread.
   [[nodiscard]] call::Health health() const;
   /// Those that answer lookups, searches and bulk operations; they must outlive the last turn.
@@ -110,6 +111,8 @@ class Driver {
   void apply(const log::Committed& committed);
   void finish(Part part, command::Entry& entry, std::vector<command::Reply>& replies);
   void note_ready(const std::vector<base::Blob>& ready);
+  void publish_keys();
+  [[nodiscard]] bool is_still_granted(const call::Call& call) const;
   void answer_questions();
   void answer_question(std::unique_ptr<call::Call> call);
   bool answer_bulks(call::Call& call, bool at_once);
@@ -148,6 +151,9 @@ class Driver {
 
   call::EventFeed feed_;
   stats::Stats stats_;
+  call::KeyBoard keys_;
+  std::shared_ptr<const call::KeyRing> ring_;  ///< that the board shows; faces hold it too
+  std::uint64_t keys_revision_ = 0;            ///< that the board shows
   stats::Timing log_syncs_;
   std::atomic<bool> leads_ = true;
   std::atomic<bool> log_has_room_ = true;

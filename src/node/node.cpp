@@ -63,6 +63,8 @@ call::Health Node::health() const {
 
 call::EventFeed* Node::events() { return &driver_->feed(); }
 
+const call::KeyBoard* Node::keys() { return &driver_->keys(); }
+
 void Node::run() {
   std::vector<Intake::Item> items;
   while (!stopping_.load(std::memory_order_relaxed)) {

@@ -12,6 +12,7 @@
 
 #include "base/result.hpp"
 #include "command/item.hpp"
+#include "store/access_rows.hpp"
 #include "store/sqlite.hpp"
 
 namespace jobbie::store {
@@ -47,6 +48,7 @@ class ChangeWriter {
   [[nodiscard]] bool put(const model::IdempotencyRecord& record);
   [[nodiscard]] bool put(const model::TaskRecord& task);
   [[nodiscard]] bool put(const model::BulkRecord& bulk);
+  [[nodiscard]] bool put(const model::KeyRecord& key) { return access_.put(key); }
 
   [[nodiscard]] bool put_job(const model::JobRecord& job, std::uint64_t revision);
   [[nodiscard]] bool insert_job(const model::JobRecord& job, std::uint64_t revision);
@@ -59,11 +61,13 @@ class ChangeWriter {
   [[nodiscard]] bool remove(const command::RemovedIdempotency& removed);
   [[nodiscard]] bool remove(const command::RemovedTask& removed);
   [[nodiscard]] bool remove(const command::RemovedBulk& removed);
+  [[nodiscard]] bool remove(const command::RemovedKey& removed) { return access_.remove(removed); }
   [[nodiscard]] bool sweep(const command::SweptJobs& swept, std::uint64_t revision);
   [[nodiscard]] bool append(const command::LoggedLines& logged);
 
   Connection* connection_;
   std::array<Statement, kStatements> statements_;
+  AccessWriter access_;
   std::int64_t max_seq_ = 0;  ///< no job beyond it is in the file: those are inserted unasked
   std::string scratch_;       ///< bytes bound to a statement until it has run
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "store/access_rows.hpp"
 #include "store/checkpointer.hpp"
 #include "store/overlay.hpp"
 #include "store/reader.hpp"
@@ -298,6 +299,13 @@ base::Result<std::vector<model::BatchRecord>> Store::batches(std::optional<bool>
                                                              std::size_t limit) {
   return impl_->ask<std::vector<model::BatchRecord>>(
       [&](Searcher& searcher) { return searcher.batches(finished, before, limit); });
+}
+base::Result<std::vector<std::pair<std::uint64_t, model::AuditRecord>>> Store::audit(
+    const AuditWanted& wanted) {
+  base::Result<std::vector<std::pair<std::uint64_t, model::AuditRecord>>> rows;
+  impl_->readers.with([&](Reader& reader) { rows = read_audit(reader.connection(), wanted); });
+  if (!rows) impl_->trouble.set(TroubleBox::Source::reader, rows.error());
+  return rows;
 }
 std::optional<base::Error> Store::trouble() const { return impl_->trouble.get(); }
 base::Result<void> Store::close() { return impl_->close(); }

@@ -1,4 +1,5 @@
-// The sweeper: carries out sweeps and drops old batches, a slice at a time.
+// The sweeper: carries out sweeps and drops old batches and old actions of the audit log, a slice
+// at a time.
 //
 // Works on the writer's thread between its transactions, each slice a transaction of its own, so
 // that a sweep of millions of rows holds nobody up. Sweeps stand in the file until they are done:
@@ -37,6 +38,8 @@ class Sweeper {
   /// Deletes up to kRowsPerSlice rows; true when none are left.
   base::Result<bool> delete_rows(const Row& row);
   base::Result<bool> delete_batches();
+  base::Result<std::int64_t> delete_actions(base::Instant now);
+  base::Result<std::int64_t> count_rows(Statement& statement);
   base::Result<void> finish(const Row& row);
   std::unexpected<base::Error> failed();
 
@@ -47,6 +50,7 @@ class Sweeper {
   Statement select_;
   Statement forget_;
   Statement batches_;
+  Statement audit_;
   Statement now_;
   std::int64_t current_ = 0;      ///< the sweep that the place below belongs to
   std::int64_t after_ended_ = 0;  ///< rows up to here have been looked at …
