@@ -97,8 +97,9 @@ int run_server(const Settings& settings) {
 
   // An entry of the log is one record of a segment.
   const auto batch_bytes = std::min<std::size_t>(kBatchBody, settings.segment_bytes / 2);
-  face::Native face(
-      **node, {.max_payload_bytes = settings.max_payload_bytes, .max_batch_bytes = batch_bytes});
+  face::Native face(**node, {.max_payload_bytes = settings.max_payload_bytes,
+                             .max_batch_bytes = batch_bytes,
+                             .version = std::string(kVersion)});
   const Address address = *parse_address(settings.http);
   http::ServerOptions options{.host = address.host,
                               .port = address.port,

@@ -6,18 +6,28 @@
 // owned by one thread at a time.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
+#include "base/blob.hpp"
 #include "base/id.hpp"
 #include "base/time.hpp"
+#include "call/event_feed.hpp"
 #include "command/command.hpp"
 #include "command/reply.hpp"
+#include "model/job.hpp"
+#include "model/log_line.hpp"
+#include "model/queue.hpp"
 #include "model/records.hpp"
+#include "stats/error_groups.hpp"
+#include "stats/stats.hpp"
 
 namespace jobbie::call {
 
@@ -40,7 +50,57 @@ struct BatchQuery {
   base::BatchId batch;
 };
 struct StatusQuery {};
-using Query = std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery>;
+
+/// One page of names after `after`, ascending; an empty text is no condition.
+struct NamePage {
+  std::string after;
+  std::string prefix;
+  std::string glob;
+  std::size_t limit = 1;
+};
+/// Each of the four below asks for a page, or for the one that `only` names.
+struct QueuesQuery {
+  NamePage page;
+  std::string only;
+};
+struct GroupsQuery {
+  NamePage page;
+};
+struct WorkersQuery {
+  NamePage page;
+  std::string only;
+};
+struct SchedulesQuery {
+  base::ScheduleId after;  ///< nil: from the first
+  std::size_t limit = 1;
+  base::ScheduleId only;  ///< nil: a page
+};
+/// Why a job is not running.
+struct WhyQuery {
+  base::JobId job;
+};
+/// A time series: of one queue, or (empty) of all.
+struct StatsQuery {
+  base::Blob queue;
+  stats::Resolution resolution = stats::Resolution::second;
+  base::Instant since;
+  base::Instant until = base::kMaxInstant;
+};
+struct MetricsQuery {};
+/// Answered from the database, once it holds what was applied when the question came.
+struct ErrorsQuery {
+  base::Blob queue;            ///< empty: all
+  std::uint64_t at_index = 0;  ///< set by the node
+};
+struct LogsQuery {
+  base::JobId job;
+  std::uint64_t after = 0;
+  std::uint32_t limit = 0;
+  std::uint64_t at_index = 0;  ///< set by the node
+};
+using Query = std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, QueuesQuery,
+                           GroupsQuery, WorkersQuery, SchedulesQuery, WhyQuery, StatsQuery,
+                           MetricsQuery, ErrorsQuery, LogsQuery>;
 
 /// How the node itself stands.
 struct NodeStatus {
@@ -58,8 +118,68 @@ struct NodeStatus {
   base::Instant now;
   base::Instant started_at;
 };
-using Answer = std::variant<std::monostate, std::optional<model::JobRecord>,
-                            std::optional<model::BatchRecord>, NodeStatus>;
+
+/// What was asked for, and whether there is more behind it.
+template <typename Record>
+struct Page {
+  std::vector<Record> rows;
+  bool more = false;
+  base::Instant now;  ///< log time
+};
+/// A queue as it stands, and what happened in it lately.
+struct QueueRow : model::QueueView {
+  stats::Rates rates;
+};
+using QueuePage = Page<QueueRow>;
+using GroupPage = Page<model::GroupView>;
+using WorkerPage = Page<model::WorkerRecord>;
+using SchedulePage = Page<model::ScheduleRecord>;
+
+struct WhyReason {
+  const char* code = "";  ///< stable
+  std::string detail;
+  base::Instant until;             ///< zero: not known
+  std::vector<base::JobId> jobs;   ///< that it waits for
+  std::uint64_t ahead = 0;         ///< jobs that come first
+  bool ahead_is_at_least = false;  ///< counting stopped at a bound
+};
+struct Why {
+  bool found = false;
+  model::State state = model::State::pending;
+  std::vector<WhyReason> reasons;  ///< none: it is active, has ended, or is next
+};
+
+/// One queue as it stands.
+struct QueueGauges {
+  base::Blob name;
+  std::array<std::uint64_t, model::kStates> jobs{};
+  base::Instant oldest_pending;  ///< zero: nothing is pending
+};
+/// Everything that the metrics tell and the process alone does not know.
+struct Metrics {
+  NodeStatus status;
+  std::vector<QueueGauges> queues;  ///< by name; at most kQueues
+  std::uint64_t queue_count = 0;
+  std::uint64_t workers = 0;
+  std::uint64_t store_lag_bytes = 0;
+  std::uint64_t log_bytes = 0;
+  std::uint64_t log_segments = 0;
+  stats::Timing log_syncs;  ///< of stats::kSyncBounds
+  std::vector<stats::QueueCounters> counters;
+  static constexpr std::size_t kQueues = 1'000;
+};
+
+/// A job's log, and how the job stands: one that has ended gets no more lines.
+struct JobLog {
+  bool found = false;
+  model::State state = model::State::pending;
+  model::LogPage page;
+};
+
+using Answer =
+    std::variant<std::monostate, std::optional<model::JobRecord>, std::optional<model::BatchRecord>,
+                 NodeStatus, QueuePage, GroupPage, WorkerPage, SchedulePage, Why, stats::Curve,
+                 Metrics, stats::ErrorGroups, JobLog>;
 
 class Call;
 
@@ -103,6 +223,14 @@ class Call {
   Inbox* inbox_;
 };
 
+/// How the parts of the node stand, one by one.
+struct Health {
+  bool serving = false;      ///< requests are taken
+  bool leader = true;        ///< somebody can be asked to write
+  bool log_writable = true;  ///< the disk has room for the log
+  bool database_writable = true;
+};
+
 /// What the node offers to faces.
 class Service {
  public:
@@ -115,6 +243,10 @@ class Service {
   virtual void flush() {}
   /// From any thread: whether requests are served now (`/readyz`).
   [[nodiscard]] virtual bool ready() const = 0;
+  /// From any thread: the parts that ready() is made of.
+  [[nodiscard]] virtual Health health() const { return {.serving = ready()}; }
+  /// The stream of events; null: this service has none.
+  [[nodiscard]] virtual EventFeed* events() { return nullptr; }
 };
 
 }  // namespace jobbie::call

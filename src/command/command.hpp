@@ -14,6 +14,7 @@
 #include "base/id.hpp"
 #include "base/time.hpp"
 #include "model/job.hpp"
+#include "model/log_line.hpp"
 #include "model/queue.hpp"
 #include "model/records.hpp"
 
@@ -210,12 +211,19 @@ struct Tick {
   bool operator==(const Tick&) const = default;
 };
 
+/// Lines for the log of a job that the caller is running.
+struct AppendLogs {
+  LeaseRef ref;
+  std::vector<model::LogLine> lines;
+  bool operator==(const AppendLogs&) const = default;
+};
+
 /// The order of the alternatives is part of the log's format: append only.
 using Command =
     std::variant<Enqueue, EnqueueMany, Claim, Ack, Fail, Heartbeat, Cancel, Retry, Requeue, Move,
                  Delete, SetPriority, QueueCommand, SetConcurrency, SetThrottle, SetRetention,
                  SetLease, SetFairness, GroupCommand, CreateSchedule, UpdateSchedule,
-                 ScheduleCommand, UpdateZone, RegisterWorker, RemoveWorker, Tick>;
+                 ScheduleCommand, UpdateZone, RegisterWorker, RemoveWorker, Tick, AppendLogs>;
 
 /// One record of the log: commands that are applied together at one log time.
 struct Entry {

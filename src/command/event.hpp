@@ -39,8 +39,9 @@ enum class EventType : std::uint8_t {
   schedule_changed,
   worker_joined,
   worker_left,
+  logged,  ///< lines were added to the job's log
 };
-inline constexpr std::size_t kEventTypes = 29;
+inline constexpr std::size_t kEventTypes = 30;
 const char* to_string(EventType type);
 
 struct Event {
@@ -50,7 +51,16 @@ struct Event {
   base::Instant at;
   std::uint32_t attempt = 0;
   base::Blob detail;  ///< error, reason, worker, group, progress: what fits the type
-  bool operator==(const Event&) const = default;
+  /// Of `started`: since the job could be claimed. Of `completed`, `failed` and `lease_expired`:
+  /// since it was claimed. Else zero.
+  base::Duration elapsed;
+
+  /// A measurement is not compared: since when a job could be claimed is not part of the state, and
+  /// an engine that was loaded only knows about when.
+  friend bool operator==(const Event& a, const Event& b) {
+    return a.type == b.type && a.job == b.job && a.queue == b.queue && a.at == b.at &&
+           a.attempt == b.attempt && a.detail == b.detail;
+  }
 };
 
 }  // namespace jobbie::command

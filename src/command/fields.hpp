@@ -171,6 +171,12 @@ struct Fields<Tick> {
 };
 
 template <>
+struct Fields<AppendLogs> {
+  using S = AppendLogs;
+  static constexpr auto list = std::tuple(&S::ref, &S::lines);
+};
+
+template <>
 struct Fields<Refusal> {
   using S = Refusal;
   static constexpr auto list = std::tuple(&S::code, &S::field, &S::message);

@@ -12,6 +12,7 @@
 #include "base/blob.hpp"
 #include "base/id.hpp"
 #include "model/job.hpp"
+#include "model/log_line.hpp"
 #include "model/queue.hpp"
 #include "model/records.hpp"
 
@@ -52,9 +53,16 @@ struct RemovedTask {
   std::uint64_t number = 0;
 };
 
+/// Lines that a job's log gets, behind those it has. Logs live in the collection only: the engine
+/// keeps none.
+struct LoggedLines {
+  base::JobId job;
+  std::vector<model::LogLine> lines;
+};
+
 /// In order. An item replaces the one with the same key.
 using Change = std::variant<Item, RemovedJob, RemovedQueue, SweptJobs, RemovedSchedule,
-                            RemovedWorker, RemovedIdempotency, RemovedTask>;
+                            RemovedWorker, RemovedIdempotency, RemovedTask, LoggedLines>;
 using Changes = std::vector<Change>;
 
 }  // namespace jobbie::command

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "model/job.hpp"
+#include "model/log_line.hpp"
 #include "model/queue.hpp"
 #include "model/records.hpp"
 #include "model/zone_rules.hpp"
@@ -78,6 +79,7 @@ constexpr auto last_value(model::OnFailure) { return model::OnFailure::run; }
 constexpr auto last_value(model::LeaseEnd) { return model::LeaseEnd::lost; }
 constexpr auto last_value(model::Fairness) { return model::Fairness::group; }
 constexpr auto last_value(model::CatchUp) { return model::CatchUp::all; }
+constexpr auto last_value(model::LogLevel) { return model::LogLevel::error; }
 constexpr auto last_value(model::TaskKind) { return model::TaskKind::release_dependents; }
 
 template <>
@@ -120,6 +122,11 @@ struct Fields<model::JobRecord> {
       &S::holds_unique, &S::unique_until, &S::batch, &S::batch_counted, &S::schedule,
       &S::nominal_at, &S::waiting_on, &S::progress, &S::checkpoint, &S::result, &S::end_reason,
       &S::errors, &S::error_count, &S::arrival, &S::group_arrival);
+};
+template <>
+struct Fields<model::LogLine> {
+  using S = model::LogLine;
+  static constexpr auto list = std::tuple(&S::at, &S::level, &S::message);
 };
 
 template <>

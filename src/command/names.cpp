@@ -1,4 +1,4 @@
-// Stable names of refusals and events.
+// Stable names of refusals, heartbeats and events.
 #include <array>
 
 #include "command/event.hpp"
@@ -23,6 +23,12 @@ const char* to_string(Refused code) {
   return i < kNames.size() ? kNames[i] : "unknown";
 }
 
+const char* to_string(BeatStatus status) {
+  static constexpr std::array kNames = {"ok", "cancel", "lost", "unknown"};
+  const auto i = static_cast<std::size_t>(status);
+  return i < kNames.size() ? kNames[i] : "unknown";
+}
+
 const char* to_string(EventType type) {
   static constexpr std::array<const char*, kEventTypes> kNames = {
       "enqueued",        "started",        "completed",        "failed",
@@ -32,7 +38,7 @@ const char* to_string(EventType type) {
       "queue_resumed",   "queue_draining", "queue_drained",    "queue_cleared",
       "queue_deleted",   "queue_changed",  "group_paused",     "group_resumed",
       "batch_completed", "schedule_fired", "schedule_changed", "worker_joined",
-      "worker_left"};
+      "worker_left",     "logged"};
   const auto i = static_cast<std::size_t>(type);
   return i < kNames.size() ? kNames[i] : "unknown";
 }

@@ -86,6 +86,8 @@ struct Settled {
 };
 
 enum class BeatStatus : std::uint8_t { ok = 0, cancel = 1, lost = 2, unknown = 3 };
+/// As on the wire.
+const char* to_string(BeatStatus status);
 struct Beaten {
   std::vector<BeatStatus> jobs;  ///< in the request's order
   bool operator==(const Beaten&) const = default;

@@ -234,6 +234,21 @@ Fault check(const RemoveWorker& command) {
 
 Fault check(const Tick&) { return {}; }
 
+std::optional<Refusal> check(const AppendLogs& command) {
+  if (auto fault = check(command.ref)) return rules::refuse(fault);
+  if (command.lines.empty()) return rules::refuse({Problem::empty, "lines"});
+  if (command.lines.size() > limits::kLogLinesPerRequest)
+    return rules::refuse({Problem::too_many, "lines", limits::kLogLinesPerRequest});
+  for (std::size_t i = 0; i < command.lines.size(); ++i) {
+    const auto& line = command.lines[i];
+    Fault fault = rules::instant(line.at, "at");
+    if (!fault) fault = rules::known(line.level, model::LogLevel::error, "level");
+    if (!fault) fault = rules::at_most_bytes(line.message, limits::kLogMessage, "message");
+    if (fault) return rules::refuse(fault, fmt::format("lines[{}].", i));
+  }
+  return std::nullopt;
+}
+
 std::optional<Refusal> as_refusal(const Fault& fault) { return rules::refuse(fault); }
 std::optional<Refusal> as_refusal(std::optional<Refusal>&& refused) { return std::move(refused); }
 

@@ -43,6 +43,9 @@ command::Changes Core::drain_changes() {
   const auto numbers = std::exchange(changed_tasks, {});
   for (const auto& task : tasks)
     if (numbers.contains(task.number)) add(task);
+  // Of a job that has gone meanwhile nothing is kept.
+  for (auto& logged : std::exchange(logged_lines, {}))
+    if (index.find(logged.job.sequence()) != 0) out.emplace_back(std::move(logged));
   release_ended();
   return out;
 }

@@ -139,6 +139,7 @@ class Core {
   Reply run(const command::RegisterWorker& c);
   Reply run(const command::RemoveWorker& c);
   Reply run(const command::Tick& c);
+  Reply run(const command::AppendLogs& c);
 
   // ---- jobs: finding and transitions (jobs.cpp, ends.cpp)
   // -----------------------------------------
@@ -381,6 +382,7 @@ class Core {
                                                   const Window* window) const;
   [[nodiscard]] std::uint32_t draw(std::uint64_t salt) const;
   base::Ulid next_ulid(std::uint64_t sequence) const;
+  [[nodiscard]] Duration elapsed_at(EventType type, const Job* job) const;
   void emit(EventType type, const Job* job, const Blob& queue, Blob detail = {});
   void emit(EventType type, const Job& job, Blob detail = {}) {
     emit(type, &job, queue_of(job).name, std::move(detail));
@@ -459,6 +461,7 @@ class Core {
   std::vector<std::string> changed_workers;
   std::vector<std::string> new_idempotency;
   std::set<std::uint64_t> changed_tasks;
+  std::vector<command::LoggedLines> logged_lines;
 
   // ---- the state hash (state_hash.cpp)
   // ------------------------------------------------------------

@@ -120,6 +120,18 @@ std::vector<model::QueueView> Engine::queues() const {
   return out;
 }
 
+std::vector<model::QueueView> Engine::first_queues(std::size_t limit) const {
+  std::vector<model::QueueView> out;
+  for (const auto& queue : core_->queues) {
+    if (out.size() == limit) break;
+    if (queue) out.push_back(core_->view_of(*queue));
+  }
+  return out;
+}
+
+std::size_t Engine::queue_count() const { return core_->queue_names.size(); }
+std::size_t Engine::worker_count() const { return core_->known_workers; }
+
 std::vector<model::GroupView> Engine::groups() const {
   std::vector<model::GroupView> out;
   for (const auto& group : core_->groups)
@@ -128,6 +140,14 @@ std::vector<model::GroupView> Engine::groups() const {
   std::sort(out.begin(), out.end(),
             [](const auto& a, const auto& b) { return a.name.view() < b.name.view(); });
   return out;
+}
+
+bool Engine::is_removed(base::JobId id) const {
+  return core_->removed_jobs.contains(id.sequence());
+}
+
+const std::vector<command::SweptJobs>& Engine::undrained_sweeps() const {
+  return core_->swept_jobs;
 }
 
 std::optional<model::BatchRecord> Engine::batch(base::BatchId id) const {

@@ -43,6 +43,15 @@ struct Demand {
   bool picky = false;  ///< some of its jobs require a role, a tag or a certain worker
 };
 
+/// Up to `limit` names after `after`, ascending, that begin with `prefix` and match `glob`; an
+/// empty text is no condition.
+struct NamePage {
+  std::string_view after;
+  std::string_view prefix;
+  std::string_view glob;
+  std::size_t limit = 1;
+};
+
 class Engine {
  public:
   /// `ended` must outlive the engine.
@@ -78,9 +87,25 @@ class Engine {
       base::BatchId id) const;                                         ///< unfinished ones
   [[nodiscard]] std::vector<model::ScheduleRecord> schedules() const;  ///< by sequence
   [[nodiscard]] std::vector<model::WorkerRecord> workers() const;      ///< by id
-  [[nodiscard]] Why why(base::JobId id) const;                         ///< why a job is not running
+  // The same a page at a time: these copy no more than they return.
+  [[nodiscard]] std::vector<model::QueueView> queues(const NamePage& page) const;
+  [[nodiscard]] std::vector<model::GroupView> groups(const NamePage& page) const;
+  [[nodiscard]] std::vector<model::WorkerRecord> workers(const NamePage& page) const;
+  [[nodiscard]] std::vector<model::ScheduleRecord> schedules(base::ScheduleId after,
+                                                             std::size_t limit) const;
+  [[nodiscard]] std::optional<model::WorkerRecord> worker(std::string_view id) const;
+  [[nodiscard]] std::optional<model::ScheduleRecord> schedule(base::ScheduleId id) const;
+  [[nodiscard]] Why why(base::JobId id) const;  ///< why a job is not running
+  /// What the store may still know although it is gone, because changes have not been drained: the
+  /// job itself, and ended jobs that were swept.
+  [[nodiscard]] bool is_removed(base::JobId id) const;
+  [[nodiscard]] const std::vector<command::SweptJobs>& undrained_sweeps() const;
   [[nodiscard]] Demand demand(std::string_view queue) const;
   [[nodiscard]] std::size_t live_jobs() const;
+  /// Of at most `limit` queues, those made first; for those who must not take long.
+  [[nodiscard]] std::vector<model::QueueView> first_queues(std::size_t limit) const;
+  [[nodiscard]] std::size_t queue_count() const;
+  [[nodiscard]] std::size_t worker_count() const;
 
   /// Compares every index, list, heap and counter with a recount; the first contradiction found, or
   /// an empty string. For tests: takes time in proportion to the state.

@@ -80,6 +80,7 @@ struct Job {
   Instant started_at;
   Instant ended_at;
   Instant lease_expires_at;
+  Instant ready_at;  ///< since when it is pending; a measurement, not part of the state
   Duration lease_duration;
   std::uint64_t lease = 0;
   std::uint64_t arrival = 0;

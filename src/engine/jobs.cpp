@@ -154,6 +154,7 @@ void Core::set_state(Slot slot, State to) {
       emit(EventType::queue_drained, nullptr, queue.name);
   }
   job.state = to;
+  if (to == State::pending) job.ready_at = meta.now;
   if (from == State::active && !model::has_ended(to)) {
     arrive_again(slot);
     // A relane that is under way will not meet it again.
@@ -238,13 +239,27 @@ void Core::fail_attempt(Slot slot, bool no_retry, std::optional<Duration> delay)
   touch(slot);
 }
 
+Duration Core::elapsed_at(EventType type, const Job* job) const {
+  switch (type) {
+    case EventType::started:
+      return job->started_at - job->ready_at;
+    case EventType::completed:
+    case EventType::failed:
+    case EventType::lease_expired:
+      return meta.now - job->started_at;
+    default:
+      return {};
+  }
+}
+
 void Core::emit(EventType type, const Job* job, const Blob& queue, Blob detail) {
   outcome->events.push_back({.type = type,
                              .job = job == nullptr ? JobId{} : job->id,
                              .queue = queue,
                              .at = meta.now,
                              .attempt = job == nullptr ? 0 : job->attempt,
-                             .detail = std::move(detail)});
+                             .detail = std::move(detail),
+                             .elapsed = elapsed_at(type, job)});
 }
 
 }  // namespace jobbie::engine

@@ -149,6 +149,10 @@ struct Schedule {
 /// jobs counted.
 struct Worker {
   model::WorkerRecord record;
+  /// What its latest claim stated, beside what it registered. Told as a reason and nothing else, so
+  /// it is no part of the state: a loaded engine learns it again from the next claim.
+  std::vector<Blob> stated_roles;
+  std::vector<Blob> stated_tags;
   std::uint32_t slot = 0;  ///< names it in the jobs that it holds
   bool known = false;
   bool changed = false;

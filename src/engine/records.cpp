@@ -1,4 +1,5 @@
 // Between the engine's own form of things and the records that leave it.
+#include <algorithm>
 #include <utility>
 
 #include "engine/core.hpp"
@@ -157,6 +158,8 @@ Slot Core::adopt(const model::JobRecord& record) {
   job.cancel_requested = record.cancel_requested;
   job.batch_counted = record.batch_counted;
   job.arrival = record.arrival;
+  // About, since nobody wrote it down.
+  job.ready_at = std::max({record.id.ulid.time(), record.spec.scheduled_at, record.failed_at});
   if (!record.spec.unique.key.empty()) {
     job.unique = std::make_unique<Unique>();
     job.unique->spec = record.spec.unique;

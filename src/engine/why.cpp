@@ -1,6 +1,7 @@
 // Why a job is not running, in the words of the rules that hold it.
 #include "engine/why.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -14,21 +15,24 @@ namespace {
 /// How far "behind how many" counts.
 constexpr std::size_t kMostCounted = 10'000;
 
-bool listens(const model::WorkerRecord& worker, std::string_view queue,
-             const model::Requirements& wanted) {
-  const auto has = [](const std::vector<Blob>& had, const std::vector<Blob>& needed) {
-    for (const Blob& text : needed) {
-      bool found = false;
-      for (const Blob& one : had) found = found || one == text;
-      if (!found) return false;
-    }
-    return true;
+/// Whether each of `needed` is in one of the two.
+bool has_all(const std::vector<Blob>& registered, const std::vector<Blob>& stated,
+             const std::vector<Blob>& needed) {
+  const auto has = [](const std::vector<Blob>& had, const Blob& one) {
+    return std::find(had.begin(), had.end(), one) != had.end();
   };
+  return std::all_of(needed.begin(), needed.end(),
+                     [&](const Blob& one) { return has(registered, one) || has(stated, one); });
+}
+
+bool listens(const Worker& worker, std::string_view queue, const model::Requirements& wanted) {
+  const auto& spec = worker.record.spec;
   bool names_it = false;
-  for (const Blob& pattern : worker.spec.queues)
+  for (const Blob& pattern : spec.queues)
     names_it = names_it || base::glob_match(pattern.view(), queue);
-  return names_it && (wanted.target_worker.empty() || wanted.target_worker == worker.spec.id) &&
-         has(worker.spec.roles, wanted.roles) && has(worker.spec.tags, wanted.tags);
+  return names_it && (wanted.target_worker.empty() || wanted.target_worker == spec.id) &&
+         has_all(spec.roles, worker.stated_roles, wanted.roles) &&
+         has_all(spec.tags, worker.stated_tags, wanted.tags);
 }
 
 std::string describe(const model::Requirements& wanted) {
@@ -84,7 +88,7 @@ void Core::why_order(Slot slot, std::vector<WhyReason>& reasons) const {
   for (const auto& [id, worker] : workers)
     heard = heard ||
             (worker.known && worker.record.last_seen + model::limits::kWorkerSilence > meta.now &&
-             listens(worker.record, queue_of(job).name.view(), wanted));
+             listens(worker, queue_of(job).name.view(), wanted));
   if (!heard && !wanted.none())
     reasons.push_back({.code = WhyCode::requires_, .detail = describe(wanted)});
   else if (!heard)

@@ -24,6 +24,8 @@ Worker* Core::see_worker(const Blob& id, const command::Claim* claim) {
   if (claim != nullptr) {
     if (worker->record.spec.queues != claim->queues) worker->record.spec.queues = claim->queues;
     if (!claim->hostname.empty()) worker->record.spec.hostname = claim->hostname;
+    if (worker->stated_roles != claim->roles) worker->stated_roles = claim->roles;
+    if (worker->stated_tags != claim->tags) worker->stated_tags = claim->tags;
   }
   worker_changed(*worker);
   return worker;
@@ -100,6 +102,8 @@ void Core::remove_worker(Worker& worker) {
   if (active == 0) return drop_worker(worker, id.view());
   worker.record = {};
   worker.record.active = active;
+  worker.stated_roles.clear();
+  worker.stated_tags.clear();
   worker.known = worker.changed = false;
 }
 

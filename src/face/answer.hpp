@@ -13,6 +13,7 @@ struct Answer {
   int status = 200;
   bool problem = false;        ///< the body is problem+json
   std::string body;            ///< JSON; empty with 204
+  std::string_view type = {};  ///< of another kind of body; a constant
   std::string allow;           ///< of a 405
   unsigned retry_after_s = 0;  ///< zero: not said
 };

@@ -29,9 +29,10 @@ void Exchange::write_refusal(const command::Reply& reply, Answer& out) {
 }
 
 void send(http::Responder& responder, Answer&& answer) {
-  const auto type = answer.problem        ? kProblemJson
-                    : answer.body.empty() ? std::string_view{}
-                                          : kJson;
+  const auto type = answer.problem         ? kProblemJson
+                    : answer.body.empty()  ? std::string_view{}
+                    : !answer.type.empty() ? answer.type
+                                           : kJson;
   if (answer.allow.empty() && answer.retry_after_s == 0)
     return responder.send(answer.status, type, answer.body);
   http::Response response{

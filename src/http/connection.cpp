@@ -31,7 +31,7 @@ bool is_request_id(std::string_view text) {
 
 }  // namespace
 
-Connection::Connection(EventLoop& loop, ConnectionId id, asio::ip::tcp::socket socket, Peer peer)
+Connection::Connection(EventLoop& loop, ConnectionId id, Socket socket, Peer peer)
     : loop_(loop),
       id_(id),
       socket_(std::move(socket)),
@@ -40,8 +40,17 @@ Connection::Connection(EventLoop& loop, ConnectionId id, asio::ip::tcp::socket s
 
 Connection::~Connection() { release_held(); }
 
+/// A socket that has died is reported whether anybody waits for that or not. Who reads learns more.
+void Connection::on_ready(std::uint32_t events) {
+  const bool over = (events & (EPOLLERR | EPOLLHUP)) != 0;
+  if ((watched_ & EPOLLIN) != 0 && (over || (events & EPOLLIN) != 0))
+    on_readable();
+  else if (over)
+    die();
+  if (!dead_ && (events & EPOLLOUT) != 0) on_writable();
+}
+
 void Connection::on_readable() {
-  read_armed_ = false;
   loop_.touch(*this);
   if (closing_)
     discard();
@@ -52,7 +61,7 @@ void Connection::on_readable() {
 }
 
 void Connection::on_writable() {
-  write_armed_ = false;
+  write_blocked_ = false;
   loop_.touch(*this);
 }
 
@@ -70,7 +79,7 @@ bool Connection::take_read(long count) {
 /// request that comes whole is never copied.
 void Connection::read_fresh() {
   const std::span<char> space = loop_.read_buffer();
-  const long count = ::recv(socket_.native_handle(), space.data(), space.size(), 0);
+  const long count = ::recv(socket_.get(), space.data(), space.size(), 0);
   if (!take_read(count)) return;
   hold(process(space.first(static_cast<std::size_t>(count))));
 }
@@ -78,7 +87,7 @@ void Connection::read_fresh() {
 void Connection::read_held() {
   if (!make_room()) return;
   const std::span<char> space = held_.room();
-  const long count = ::recv(socket_.native_handle(), space.data(), space.size(), 0);
+  const long count = ::recv(socket_.get(), space.data(), space.size(), 0);
   if (!take_read(count)) return;
   held_.grow(static_cast<std::size_t>(count));
   go_on_with_held();
@@ -90,7 +99,7 @@ void Connection::go_on_with_held() { hold(process(held_.data())); }
 /// when it was refused: closing with unread bytes would reset the connection and lose the answer.
 void Connection::discard() {
   const std::span<char> space = loop_.read_buffer();
-  const long count = ::recv(socket_.native_handle(), space.data(), space.size(), 0);
+  const long count = ::recv(socket_.get(), space.data(), space.size(), 0);
   if (!take_read(count)) return;
   discarded_bytes_ += static_cast<std::size_t>(count);
   if (discarded_bytes_ > kMaxDiscardBytes && lingering_) die();

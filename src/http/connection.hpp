@@ -14,18 +14,18 @@
 #include <string>
 #include <string_view>
 
-#include "http/asio.hpp"
 #include "http/buffer.hpp"
 #include "http/event_loop.hpp"
 #include "http/parser.hpp"
 #include "http/ring.hpp"
 #include "http/server.hpp"
+#include "http/sockets.hpp"
 
 namespace jobbie::http {
 
 class Connection {
  public:
-  Connection(EventLoop& loop, ConnectionId id, asio::ip::tcp::socket socket, Peer peer);
+  Connection(EventLoop& loop, ConnectionId id, Socket socket, Peer peer);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -35,6 +35,8 @@ class Connection {
   [[nodiscard]] const std::string& address() const { return peer_.address; }
 
   // For the loop.
+  [[nodiscard]] const Socket& socket() const { return socket_; }
+  void on_ready(std::uint32_t events);
   /// True if it was not marked before.
   bool mark_touched() { return !std::exchange(touched_, true); }
   /// The end of a turn: writes, goes on with what was put off, waits for more, or closes.
@@ -106,14 +108,13 @@ class Connection {
   // Ends of turns (connection_settle.cpp).
   bool flush();
   void close_or_linger();
-  void arm_read();
-  void arm_write();
+  void watch(bool for_bytes);
   void update_deadlines();
   [[nodiscard]] Phase current_phase() const;
 
   EventLoop& loop_;
   const ConnectionId id_;
-  asio::ip::tcp::socket socket_;
+  Socket socket_;
   const Peer peer_;
 
   Parser parser_;
@@ -141,8 +142,8 @@ class Connection {
   bool ended_ = false;   ///< the client has closed its side
   bool paused_ = false;  ///< `held_` has requests that wait for room
   bool continue_due_ = false;
-  bool read_armed_ = false;
-  bool write_armed_ = false;
+  bool write_blocked_ = false;  ///< the system takes no more bytes for now
+  std::uint32_t watched_ = 0;   ///< what the loop's set waits for
 };
 
 }  // namespace jobbie::http

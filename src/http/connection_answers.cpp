@@ -72,6 +72,7 @@ void Connection::answer(std::uint64_t sequence, const Response& response, std::s
 void Connection::finish_slot(std::uint64_t sequence) {
   Slot& finished = *find_slot(sequence);
   finished.state = Slot::State::answered;
+  loop_.count_answer(finished.status);
   finished.hang_up = nullptr;
   log_access(finished);
   loop_.touch(*this);

@@ -34,20 +34,20 @@ void Connection::settle() {
   if (loop_.draining() && !closing_ && quiet && held_.empty()) die();
   if (dead_) return;
   const bool listens = closing_ ? discarded_bytes_ <= kMaxDiscardBytes : !paused_ && may_take();
-  if (listens && !ended_) arm_read();
+  watch(listens && !ended_);
   update_deadlines();
 }
 
 /// Writes what can be written. False if the connection has died of it.
 bool Connection::flush() {
-  while (sent_ < output_.size() && !write_armed_) {
-    const long count = ::send(socket_.native_handle(), output_.data() + sent_,
-                              output_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+  while (sent_ < output_.size() && !write_blocked_) {
+    const long count = ::send(socket_.get(), output_.data() + sent_, output_.size() - sent_,
+                              MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count >= 0) {
       sent_ += static_cast<std::size_t>(count);
       sent_since_deadline_ += static_cast<std::size_t>(count);
     } else if (errno == EAGAIN) {
-      arm_write();
+      write_blocked_ = true;
     } else if (errno != EINTR) {
       die();
       return false;
@@ -70,28 +70,14 @@ void Connection::close_or_linger() {
     return;
   }
   lingering_ = true;
-  ::shutdown(socket_.native_handle(), SHUT_WR);
+  ::shutdown(socket_.get(), SHUT_WR);
 }
 
-/// Waiting instead of reading: with a pending read Asio would try to read at once, in vain.
-void Connection::arm_read() {
-  if (read_armed_) return;
-  read_armed_ = true;
-  socket_.async_wait(asio::ip::tcp::socket::wait_read,
-                     [loop = &loop_, id = id_](const asio::error_code& error) {
-                       if (error != asio::error::operation_aborted)
-                         loop->run_turn(id, &Connection::on_readable);
-                     });
-}
-
-void Connection::arm_write() {
-  if (write_armed_) return;
-  write_armed_ = true;
-  socket_.async_wait(asio::ip::tcp::socket::wait_write,
-                     [loop = &loop_, id = id_](const asio::error_code& error) {
-                       if (error != asio::error::operation_aborted)
-                         loop->run_turn(id, &Connection::on_writable);
-                     });
+void Connection::watch(bool for_bytes) {
+  const std::uint32_t wanted = (for_bytes ? EPOLLIN : 0u) | (write_blocked_ ? EPOLLOUT : 0u);
+  if (wanted == watched_) return;
+  watched_ = wanted;
+  loop_.watch(*this, wanted);
 }
 
 Connection::Phase Connection::current_phase() const {

@@ -64,6 +64,34 @@ void EventLoop::post(Task task) {
   if (first) asio::post(context_, [this] { run_posted(); });
 }
 
+void EventLoop::post_after(base::Duration delay, Task task) {
+  auto timer = std::make_unique<asio::steady_timer>(context_, std::chrono::milliseconds(delay.ms));
+  auto& waits = *timer;
+  waits.async_wait([this, timer = std::move(timer),
+                    task = std::move(task)](const asio::error_code& error) mutable {
+    if (error) return;
+    task();
+    end_turn();
+  });
+}
+
+void EventLoop::count_answer(int status) {
+  const int by = status / 100 - 1;
+  if (by < 0 || by >= 5) return;
+  // Only this thread writes here: no need to lock the bus.
+  auto& count = shared_.answers[index_].by_class[static_cast<std::size_t>(by)];
+  count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+ServerCounts EventLoop::server_counts() const {
+  ServerCounts out;
+  for (const auto& loop : shared_.answers)
+    for (std::size_t i = 0; i < out.answers.size(); ++i)
+      out.answers[i] += loop.by_class[i].load(std::memory_order_relaxed);
+  out.connections = shared_.admission.total();
+  return out;
+}
+
 void EventLoop::run_posted() {
   std::vector<Task> tasks;
   {
@@ -78,6 +106,7 @@ void EventLoop::run_posted() {
 void EventLoop::run() {
   thread_ = std::this_thread::get_id();
   const auto work = asio::make_work_guard(context_);
+  wait_for_sockets();
   context_.run();
 }
 
@@ -102,7 +131,7 @@ void EventLoop::begin_drain() {
   end_turn();
 }
 
-void EventLoop::adopt(asio::ip::tcp::socket socket, Peer peer) {
+void EventLoop::adopt(Socket socket, Peer peer) {
   if (!ticking_) {
     ticking_ = true;
     update_clock();
@@ -118,7 +147,10 @@ void EventLoop::adopt(asio::ip::tcp::socket socket, Peer peer) {
   free_.pop_back();
   const ConnectionId id{.index = index, .generation = generations_[index]};
   connections_[index] = std::make_unique<Connection>(*this, id, std::move(socket), std::move(peer));
-  touch(*connections_[index]);
+  if (sockets_.add(connections_[index]->socket(), id))
+    touch(*connections_[index]);
+  else
+    connections_[index]->die();
   end_turn();
 }
 
@@ -129,9 +161,17 @@ Connection* EventLoop::find(ConnectionId id) {
   return connection != nullptr && !connection->dead() ? connection : nullptr;
 }
 
-void EventLoop::run_turn(ConnectionId id, void (Connection::*step)()) {
-  if (Connection* const connection = find(id)) (connection->*step)();
-  end_turn();
+void EventLoop::wait_for_sockets() {
+  sockets_.when_ready([this] {
+    for (const auto& ready : sockets_.take())
+      if (Connection* const connection = find(ready.id)) connection->on_ready(ready.events);
+    end_turn();
+    wait_for_sockets();
+  });
+}
+
+void EventLoop::watch(const Connection& connection, std::uint32_t events) {
+  sockets_.watch(connection.socket(), connection.id(), events);
 }
 
 void EventLoop::touch(Connection& connection) {

@@ -3,6 +3,7 @@
 // Internal to this folder; others see `Loop`.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <limits>
@@ -18,6 +19,7 @@
 #include "http/asio.hpp"
 #include "http/parser.hpp"
 #include "http/server.hpp"
+#include "http/sockets.hpp"
 
 namespace jobbie::http {
 
@@ -37,6 +39,11 @@ struct Shared {
   const AccessLog access_log;
   Handler& handler;
   Admission admission;
+  /// Answers by class of status. Each loop counts in a line of its own, so nobody waits.
+  struct alignas(64) AnswerCounts {
+    std::array<std::atomic<std::uint64_t>, 5> by_class{};
+  };
+  std::array<AnswerCounts, kMaxThreads> answers;
 };
 
 struct Peer {
@@ -45,9 +52,9 @@ struct Peer {
 };
 
 /// Everything here belongs to the loop's thread, but for `post`, `ask_to_stop`, `on_thread`,
-/// `expect_one` and `connections`. Work comes in turns: whatever enters (readable, writable,
-/// posted, tick) does its part and marks the connections that it touched, and `end_turn()` writes
-/// to each of them once.
+/// `expect_one` and `connections`. Work comes in turns: whatever enters (sockets that are
+/// ready, posted, tick) does its part and marks the connections that it touched, and `end_turn()`
+/// writes to each of them once.
 class EventLoop final : public Loop {
  public:
   EventLoop(unsigned index, Shared& shared);
@@ -58,6 +65,8 @@ class EventLoop final : public Loop {
   void post(Task task) override;
   [[nodiscard]] bool on_thread() const override;
   [[nodiscard]] unsigned index() const override { return index_; }
+  void post_after(base::Duration delay, Task task) override;
+  [[nodiscard]] ServerCounts server_counts() const override;
 
   /// The thread's body; returns after `ask_to_stop()`.
   void run();
@@ -68,7 +77,7 @@ class EventLoop final : public Loop {
   /// From any thread: counts a connection that will be adopted, so that a burst is spread evenly.
   void expect_one() { count_.fetch_add(1, std::memory_order_relaxed); }
   /// Takes over a socket that `Shared::admission` has let in and that was expected.
-  void adopt(asio::ip::tcp::socket socket, Peer peer);
+  void adopt(Socket socket, Peer peer);
   void begin_drain();
 
   // For responders.
@@ -76,12 +85,12 @@ class EventLoop final : public Loop {
   Connection* find(ConnectionId id);
 
   // For connections.
-  /// Runs `step` on the connection, if it still lives, as a turn of its own.
-  void run_turn(ConnectionId id, void (Connection::*step)());
+  void watch(const Connection& connection, std::uint32_t events);
   /// The connection is settled at the end of this turn.
   void touch(Connection& connection);
   /// The connection is destroyed at the end of this turn.
   void bury(ConnectionId id);
+  void count_answer(int status);
   void set_deadline(ConnectionId id, std::int64_t deadline_ms) {
     deadlines_[id.index] = deadline_ms;
   }
@@ -100,6 +109,7 @@ class EventLoop final : public Loop {
 
  private:
   void run_posted();
+  void wait_for_sockets();
   void end_turn();
   void schedule_tick();
   void tick();
@@ -110,6 +120,7 @@ class EventLoop final : public Loop {
   Shared& shared_;
   asio::io_context context_{1};
   asio::steady_timer timer_{context_};
+  SocketSet sockets_{context_};
   const std::int64_t tick_ms_;
   std::int64_t now_ms_ = 0;
   DateLine date_;

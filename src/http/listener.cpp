@@ -116,13 +116,7 @@ void Listener::hand_over(int descriptor, const asio::ip::tcp::endpoint& from) {
             .address = counted_address(address)};
   EventLoop& loop =
       **std::ranges::min_element(loops_, {}, [](const auto& each) { return each->connections(); });
-  asio::ip::tcp::socket socket(loop.context());
-  asio::error_code error;
-  socket.assign(from.protocol(), descriptor, error);
-  if (error) {
-    ::close(descriptor);
-    return;
-  }
+  Socket socket(descriptor);
   const int on = 1;
   ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (!shared_.admission.admit(peer.address)) {

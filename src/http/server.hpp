@@ -5,6 +5,7 @@
 // another thread is `Loop::post()`. DESIGN.md tells how a request travels.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,12 @@ using Task = std::move_only_function<void()>;
 
 class EventLoop;
 
+/// What a server has done since it was made.
+struct ServerCounts {
+  std::array<std::uint64_t, 5> answers{};  ///< by class of status: 1xx to 5xx
+  std::uint64_t connections = 0;           ///< that are open now
+};
+
 /// One io thread. It lives as long as its server.
 class Loop {
  public:
@@ -36,6 +43,11 @@ class Loop {
   virtual void post(Task task) = 0;
   [[nodiscard]] virtual bool on_thread() const = 0;
   [[nodiscard]] virtual unsigned index() const = 0;
+  /// On this loop's thread: `task` runs here after `delay`. It is destroyed unrun when the server
+  /// stops before.
+  virtual void post_after(base::Duration delay, Task task) = 0;
+  /// Of the whole server, from any thread.
+  [[nodiscard]] virtual ServerCounts server_counts() const = 0;
 };
 
 /// Names a connection beyond its end: a stale name finds nothing.

@@ -2,6 +2,7 @@
 #include "log/log.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -145,7 +146,13 @@ base::Result<void> Log::persist(const consensus::Ready& ready) {
   if (ready.hard_state) hard_state_ = *ready.hard_state;
   if (!ready.must_sync) return {};
   wrote_ = true;
-  return wal_->append(hard_state_, ready.entries);
+  if (!options_.on_synced) return wal_->append(hard_state_, ready.entries);
+  const auto began = std::chrono::steady_clock::now();
+  auto written = wal_->append(hard_state_, ready.entries);
+  options_.on_synced(std::chrono::duration_cast<std::chrono::microseconds>(
+                         std::chrono::steady_clock::now() - began)
+                         .count());
+  return written;
 }
 
 base::Result<void> Log::hand_out(std::span<const consensus::EntryView> committed,

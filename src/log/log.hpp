@@ -31,6 +31,8 @@ struct Options {
   /// On a thread of its own, so that pump() does not wait for it; at once in a simulation.
   Preparer::Mode preparing = Preparer::Mode::thread;
   TestSwitches test;
+  /// Told how long each write to the disk took, with its sync. Empty: nobody looks at the clock.
+  std::function<void(std::int64_t us)> on_synced;
 };
 
 /// An entry that will never be taken back. `data` is valid during the call; empty for an entry of
@@ -85,6 +87,10 @@ class Log {
   [[nodiscard]] base::Result<void> close();
 
   [[nodiscard]] std::size_t segment_count() const { return wal_->segment_count(); }
+  /// What the segments take on the disk: they have their full size from the beginning.
+  [[nodiscard]] std::uint64_t bytes() const {
+    return std::uint64_t{wal_->segment_count()} * options_.segment_bytes;
+  }
 
  private:
   explicit Log(std::unique_ptr<Wal> wal, const Options& options);

@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "command/codec.hpp"
+#include "node/questions.hpp"
 #include "node/readers.hpp"
 
 namespace jobbie::node {
@@ -29,6 +30,7 @@ base::Result<void> Driver::turn(std::vector<Intake::Item>& items, bool draining)
   settle_wakes();
   answer_questions();
   outbox_.send();
+  feed_.flush(now_us_);
   return upkeep();
 }
 
@@ -77,6 +79,7 @@ void Driver::apply(const log::Committed& committed) {
     if (broken_) return;
     for (Part& part : proposal.parts) finish(std::move(part), proposal.entry, outcome.replies);
     note_ready(outcome.ready);
+    tell(std::move(outcome.events));
     return;
   }
   auto entry = command::decode_entry(committed.data);
@@ -88,7 +91,9 @@ void Driver::apply(const log::Committed& committed) {
     return;
   }
   unhanded_rows_ += entry->commands.size();
-  note_ready(engine_->apply(*entry).ready);
+  auto outcome = engine_->apply(*entry);
+  note_ready(outcome.ready);
+  tell(std::move(outcome.events));
 }
 
 void Driver::finish(Part part, command::Entry& entry, std::vector<command::Reply>& replies) {
@@ -125,35 +130,25 @@ void Driver::note_ready(const std::vector<base::Blob>& ready) {
 
 void Driver::answer_questions() {
   for (auto& call : questions_) {
-    if (const auto* job = std::get_if<call::JobQuery>(&call->query)) {
-      if (auto found = engine_->job(job->job)) {
-        call->answer = std::move(found);
-        outbox_.add(std::move(call));
-      } else {
-        readers_->ask(std::move(call));
-      }
-    } else if (const auto* batch = std::get_if<call::BatchQuery>(&call->query)) {
-      if (auto found = engine_->batch(batch->batch)) {
-        call->answer = std::move(found);
-        outbox_.add(std::move(call));
-      } else {
-        readers_->ask(std::move(call));
-      }
-    } else {
-      call->answer = status();
-      outbox_.add(std::move(call));
+    if (answer_watcher(call)) continue;
+    if (std::holds_alternative<call::StatusQuery>(call->query)) {
+      call->answer = status(true);
+    } else if (!answer_from_engine(*engine_, stats_, *call)) {
+      readers_->ask(std::move(call), engine_->undrained_sweeps());
+      continue;
     }
+    outbox_.add(std::move(call));
   }
   questions_.clear();
 }
 
-call::NodeStatus Driver::status() {
+call::NodeStatus Driver::status(bool with_hash) {
   return {.node_id = options_.node_id,
           .term = log_->term(),
           .applied_index = applied_index_,
           .stored_index = store_->written_index(),
           .durable_index = store_->durable_index(),
-          .state_hash = engine_->state_hash(),
+          .state_hash = with_hash ? engine_->state_hash() : 0,
           .live_jobs = engine_->live_jobs(),
           .waiting_fetches = waiters_.size(),
           .store_lag_rows = store_->lag().rows + unhanded_rows_,

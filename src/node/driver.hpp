@@ -1,6 +1,7 @@
 // What the node's thread does, one turn at a time: calls in, entries through the log, answers out.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -23,6 +24,7 @@
 #include "node/intake.hpp"
 #include "node/node.hpp"
 #include "node/waiters.hpp"
+#include "stats/stats.hpp"
 #include "store/store.hpp"
 
 namespace jobbie::node {
@@ -37,6 +39,9 @@ class Driver {
   ~Driver();
 
   [[nodiscard]] store::Store& store() { return *store_; }
+  [[nodiscard]] call::EventFeed& feed() { return feed_; }
+  /// From any thread.
+  [[nodiscard]] call::Health health() const;
   void use(Readers& readers) { readers_ = &readers; }
 
   /// Handles `items` and whatever is due. An error is final: the node must stop.
@@ -100,7 +105,13 @@ class Driver {
   void finish(Part part, command::Entry& entry, std::vector<command::Reply>& replies);
   void note_ready(const std::vector<base::Blob>& ready);
   void answer_questions();
-  call::NodeStatus status();
+  call::NodeStatus status(bool with_hash);
+
+  // What others watch (watch.cpp).
+  void tell(std::vector<command::Event>&& events);
+  bool answer_watcher(std::unique_ptr<call::Call>& call);
+  call::Metrics metrics();
+  void note_health();
 
   // Between rounds (upkeep.cpp).
   void expire_waiters(bool draining);
@@ -123,6 +134,13 @@ class Driver {
   std::optional<LogClock> log_clock_;
   Readers* readers_ = nullptr;
   std::mt19937_64 random_;
+
+  call::EventFeed feed_;
+  stats::Stats stats_;
+  stats::Timing log_syncs_;
+  std::atomic<bool> leads_ = true;
+  std::atomic<bool> log_has_room_ = true;
+  std::atomic<bool> store_is_well_ = true;
 
   std::deque<Intake::Item> backlog_;
   std::deque<Proposal> proposals_;

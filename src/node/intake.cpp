@@ -31,6 +31,11 @@ struct SizeOf {
       bytes += kBytesACommand + beat.progress.size() + beat.checkpoint.size();
     return bytes;
   }
+  std::size_t operator()(const command::AppendLogs& c) const {
+    std::size_t bytes = kBytesACommand;
+    for (const auto& line : c.lines) bytes += kBytesACommand + line.message.size();
+    return bytes;
+  }
   std::size_t operator()(const command::Retry& c) const {
     return kBytesACommand + c.payload.size();
   }

@@ -49,6 +49,14 @@ void Node::submit(std::unique_ptr<call::Call> call) {
 
 bool Node::ready() const { return ready_.load(std::memory_order_relaxed); }
 
+call::Health Node::health() const {
+  auto health = driver_->health();
+  health.serving = ready();
+  return health;
+}
+
+call::EventFeed* Node::events() { return &driver_->feed(); }
+
 void Node::run() {
   std::vector<Intake::Item> items;
   while (!stopping_.load(std::memory_order_relaxed)) {
@@ -65,6 +73,7 @@ void Node::run() {
 void Node::drain() {
   draining_ = true;
   ready_ = false;
+  driver_->feed().close();
   intake_.wake();
 }
 

@@ -59,6 +59,8 @@ class Node final : public call::Service {
   void submit(std::unique_ptr<call::Call> call) override;
   void flush() override { intake_.flush(); }
   [[nodiscard]] bool ready() const override;
+  [[nodiscard]] call::Health health() const override;
+  [[nodiscard]] call::EventFeed* events() override;
 
   /// First step of a graceful stop: waiting fetches are answered with nothing, and no job is
   /// claimed any more; everything else still works.

@@ -7,6 +7,28 @@
 #include "store/store.hpp"
 
 namespace jobbie::node {
+namespace {
+
+using FoundJob = base::Result<std::optional<model::JobRecord>>;
+
+FoundJob without_swept(FoundJob job, const std::vector<command::SweptJobs>& sweeps) {
+  if (!job || !*job) return job;
+  const auto& record = **job;
+  for (const auto& swept : sweeps)
+    if (swept.state == record.state && record.ended_at < swept.before &&
+        swept.queue == record.spec.queue)
+      return std::nullopt;
+  return job;
+}
+
+/// Of a job that the engine does not hold: it has ended, or there is none.
+base::Result<call::Why> why_of(const FoundJob& job) {
+  if (!job) return std::unexpected(job.error());
+  if (!*job) return call::Why{};
+  return call::Why{.found = true, .state = (*job)->state, .reasons = {}};
+}
+
+}  // namespace
 
 Readers::Readers(store::Store& store, std::size_t threads, std::size_t bound)
     : store_(store), bound_(bound) {
@@ -22,10 +44,10 @@ Readers::~Readers() {
   for (auto& thread : threads_) thread.join();
 }
 
-void Readers::ask(std::unique_ptr<call::Call> call) {
+void Readers::ask(std::unique_ptr<call::Call> call, std::vector<command::SweptJobs> sweeps) {
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() < bound_) waiting_.push_back(std::move(call));
+    if (waiting_.size() < bound_) waiting_.push_back({std::move(call), std::move(sweeps)});
   }
   if (!call) {
     changed_.notify_one();
@@ -37,20 +59,21 @@ void Readers::ask(std::unique_ptr<call::Call> call) {
 
 void Readers::work() {
   while (true) {
-    std::unique_ptr<call::Call> call;
+    Question question;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
       if (waiting_.empty()) return;  // what was asked before the stop is still answered
-      call = std::move(waiting_.front());
+      question = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    answer(*call);
-    deliver(std::move(call));
+    answer(question);
+    deliver(std::move(question.call));
   }
 }
 
-void Readers::answer(call::Call& call) {
+void Readers::answer(const Question& question) {
+  call::Call& call = *question.call;
   const auto take = [&](auto found) {
     if (found)
       call.answer = *std::move(found);
@@ -58,9 +81,15 @@ void Readers::answer(call::Call& call) {
       call.trouble = call::Trouble::unreadable;
   };
   if (const auto* job = std::get_if<call::JobQuery>(&call.query))
-    take(store_.job(job->job));
+    take(without_swept(store_.job(job->job), question.sweeps));
   else if (const auto* batch = std::get_if<call::BatchQuery>(&call.query))
     take(store_.batch(batch->batch));
+  else if (const auto* why = std::get_if<call::WhyQuery>(&call.query))
+    take(why_of(without_swept(store_.job(why->job), question.sweeps)));
+  else if (const auto* errors = std::get_if<call::ErrorsQuery>(&call.query))
+    answer_errors(*errors, call);
+  else if (const auto* logs = std::get_if<call::LogsQuery>(&call.query))
+    answer_logs(*logs, call);
 }
 
 }  // namespace jobbie::node

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "call/call.hpp"
+#include "command/item.hpp"
 
 namespace jobbie::store {
 class Store;
@@ -24,17 +25,27 @@ class Readers {
   ~Readers();
 
   /// From any thread. Answers the call's query and delivers it; `overloaded` when too many wait.
-  void ask(std::unique_ptr<call::Call> call);
+  /// Ended jobs that `sweeps` means are gone, although the database may not know it yet.
+  void ask(std::unique_ptr<call::Call> call, std::vector<command::SweptJobs> sweeps = {});
 
  private:
+  struct Question {
+    std::unique_ptr<call::Call> call;
+    std::vector<command::SweptJobs> sweeps;
+  };
+
   void work();
-  void answer(call::Call& call);
+  void answer(const Question& question);
+  // Of those who watch (watch.cpp).
+  bool is_written(std::uint64_t index, call::Call& call);
+  void answer_errors(const call::ErrorsQuery& query, call::Call& call);
+  void answer_logs(const call::LogsQuery& query, call::Call& call);
 
   store::Store& store_;
   const std::size_t bound_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::unique_ptr<call::Call>> waiting_;
+  std::deque<Question> waiting_;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -109,10 +109,12 @@ base::Result<void> Driver::load() {
 
 base::Result<void> Driver::open_log() {
   disk_ = log::posix_disk();
-  auto log = log::Log::open(*disk_, {.directory = options_.data_dir + "/log",
-                                     .node_id = options_.node_id,
-                                     .segment_bytes = options_.segment_bytes,
-                                     .seed = draw()});
+  auto log = log::Log::open(
+      *disk_, {.directory = options_.data_dir + "/log",
+               .node_id = options_.node_id,
+               .segment_bytes = options_.segment_bytes,
+               .seed = draw(),
+               .on_synced = [this](std::int64_t us) { log_syncs_.add(us, stats::kSyncBounds); }});
   if (!log) return std::unexpected(log.error());
   log_ = *std::move(log);
   return {};
@@ -131,6 +133,7 @@ base::Result<void> Driver::replay() {
   if (broken_) return std::unexpected(*broken_);
   log_clock_.emplace(clock_, engine_->now());
   started_at_ = log_clock_->now();
+  feed_.begin(applied_index_);
   return {};
 }
 

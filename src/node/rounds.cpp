@@ -25,6 +25,7 @@ std::uint64_t rows_of(const command::Command& command) {
   if (const auto* many = std::get_if<command::EnqueueMany>(&command)) return many->jobs.size();
   if (const auto* claim = std::get_if<command::Claim>(&command)) return claim->count;
   if (const auto* beat = std::get_if<command::Heartbeat>(&command)) return beat->beats.size();
+  if (const auto* logs = std::get_if<command::AppendLogs>(&command)) return logs->lines.size();
   return 1;
 }
 

@@ -72,6 +72,7 @@ base::Result<void> Driver::upkeep() {
                             {{"data_dir", std::string_view(options_.data_dir)}});
   was_full_ = full;
   report_trouble();
+  note_health();
   if (const auto durable = store_->durable_index(); durable > cut_index_) {
     cut_index_ = durable;
     return log_->cut(durable);

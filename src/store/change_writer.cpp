@@ -13,6 +13,7 @@
 
 #include "base/json.hpp"
 #include "command/codec.hpp"
+#include "model/limits.hpp"
 #include "store/job_rows.hpp"
 
 namespace jobbie::store {
@@ -49,10 +50,14 @@ enum Sql : std::size_t {
   kPutTask,
   kDeleteTask,
   kPutSweep,
+  kLastLine,
+  kPutLine,
+  kTrimLines,
+  kDeleteLines,
 };
 
 /// By number, except those of jobs, which are made from the list of columns.
-constexpr std::array<std::string_view, kPutSweep + 1> kWriterSql = {
+constexpr std::array<std::string_view, kDeleteLines + 1> kWriterSql = {
     "",  // kInsertJob
     "",  // kUpdateJob
     "",  // kUpdateJobLight
@@ -91,6 +96,10 @@ constexpr std::array<std::string_view, kPutSweep + 1> kWriterSql = {
     "INSERT OR REPLACE INTO task_rows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     "DELETE FROM task_rows WHERE number = ?1",
     "INSERT INTO sweep_rows (queue, state, before, revision) VALUES (?1, ?2, ?3, ?4)",
+    "SELECT max(number) FROM job_log_rows WHERE job = ?1",
+    "INSERT INTO job_log_rows VALUES (?1, ?2, ?3, ?4, ?5)",
+    "DELETE FROM job_log_rows WHERE job = ?1 AND number <= ?2",
+    "DELETE FROM job_log_rows WHERE job = ?1",
 };
 
 std::string writer_sql(std::size_t which) {
@@ -127,7 +136,7 @@ std::string id_text(const Id& id) {
 }  // namespace
 
 base::Result<ChangeWriter> ChangeWriter::make(Connection& connection) {
-  static_assert(kPutSweep + 1 == kStatements);
+  static_assert(kDeleteLines + 1 == kStatements);
   ChangeWriter writer(connection);
   for (std::size_t i = 0; i < kStatements; ++i) {
     auto statement = connection.prepare(writer_sql(i));
@@ -152,6 +161,8 @@ bool ChangeWriter::apply(const command::Change& change, std::uint64_t revision) 
           return put(what, revision);
         } else if constexpr (std::is_same_v<T, command::SweptJobs>) {
           return sweep(what, revision);
+        } else if constexpr (std::is_same_v<T, command::LoggedLines>) {
+          return append(what);
         } else {
           return remove(what);
         }
@@ -232,7 +243,7 @@ bool ChangeWriter::put_errors(const model::JobRecord& job, std::int64_t kept_bef
 }
 
 bool ChangeWriter::remove_job(std::uint64_t seq) {
-  for (const Sql which : {kDeleteJob, kDeleteErrors}) {
+  for (const Sql which : {kDeleteJob, kDeleteErrors, kDeleteLines}) {
     statements_[which].bind(1, seq);
     if (!statements_[which].run()) return false;
   }
@@ -250,6 +261,32 @@ bool ChangeWriter::sweep(const command::SweptJobs& swept, std::uint64_t revision
   s.bind(3, swept.before.ms);
   s.bind(4, revision);
   return s.run();
+}
+
+/// Numbers go on from the last line. Since the file is always the state at one entry, no line comes
+/// twice.
+bool ChangeWriter::append(const command::LoggedLines& logged) {
+  const auto seq = logged.job.sequence();
+  Statement& last = statements_[kLastLine];
+  last.bind(1, seq);
+  const bool found = last.step() == Step::row;
+  std::uint64_t number = found ? last.number(0) : 0;
+  last.reset();
+  if (!found) return false;
+  Statement& put = statements_[kPutLine];
+  for (const auto& line : logged.lines) {
+    put.bind(1, seq);
+    put.bind(2, ++number);
+    put.bind(3, line.at.ms);
+    put.bind(4, static_cast<std::int64_t>(line.level));
+    put.bind_text(5, line.message.view());
+    if (!put.run()) return false;
+  }
+  if (number <= model::limits::kLogLinesKept) return true;
+  Statement& trim = statements_[kTrimLines];
+  trim.bind(1, seq);
+  trim.bind(2, number - model::limits::kLogLinesKept);
+  return trim.run();
 }
 
 bool ChangeWriter::put(const model::MetaRecord& meta) {

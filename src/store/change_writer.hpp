@@ -25,14 +25,14 @@ class ChangeWriter {
   [[nodiscard]] bool apply(const command::Change& change, std::uint64_t revision);
   [[nodiscard]] bool set_applied(std::uint64_t index, std::uint64_t writes);
 
-  /// Removes a job and its errors.
+  /// Removes a job, its errors and its log.
   [[nodiscard]] bool remove_job(std::uint64_t seq);
 
   /// Must follow a rollback: what the writer believes about the file is read again.
   [[nodiscard]] bool after_rollback();
 
  private:
-  static constexpr std::size_t kStatements = 30;
+  static constexpr std::size_t kStatements = 34;
 
   explicit ChangeWriter(Connection& connection) : connection_(&connection) {}
   [[nodiscard]] bool put(const command::Item& item, std::uint64_t revision);
@@ -58,6 +58,7 @@ class ChangeWriter {
   [[nodiscard]] bool remove(const command::RemovedIdempotency& removed);
   [[nodiscard]] bool remove(const command::RemovedTask& removed);
   [[nodiscard]] bool sweep(const command::SweptJobs& swept, std::uint64_t revision);
+  [[nodiscard]] bool append(const command::LoggedLines& logged);
 
   Connection* connection_;
   std::array<Statement, kStatements> statements_;

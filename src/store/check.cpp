@@ -48,6 +48,8 @@ constexpr Rule kRules[] = {
     {"a job that says it has no errors and has some",
      "SELECT e.job FROM job_error_rows e JOIN job_rows j ON j.seq = e.job "
      "WHERE j.errors_kept = 0 GROUP BY e.job"},
+    {"a line of a log whose job does not exist",
+     "SELECT DISTINCT l.job FROM job_log_rows l WHERE l.job NOT IN (SELECT seq FROM job_rows)"},
     {"a unique key that two live jobs hold",
      "SELECT queue || ' ' || unique_key FROM job_rows WHERE state < 5 AND (flags & 4) != 0 "
      "GROUP BY queue, unique_key HAVING count(*) > 1"},

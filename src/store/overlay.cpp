@@ -20,10 +20,17 @@ std::size_t bytes_of(const model::JobRecord& job) {
 
 std::size_t bytes_of(const command::Change& change) {
   std::size_t bytes = sizeof(command::Change);
+  if (const auto* logged = std::get_if<command::LoggedLines>(&change))
+    for (const auto& line : logged->lines) bytes += sizeof(line) + line.message.size();
   const auto* item = std::get_if<command::Item>(&change);
   if (item == nullptr) return bytes;
   if (const auto* job = std::get_if<model::JobRecord>(item)) bytes += bytes_of(*job);
   return bytes;
+}
+
+std::size_t rows_of(const command::Change& change) {
+  const auto* logged = std::get_if<command::LoggedLines>(&change);
+  return logged == nullptr ? 1 : logged->lines.size();
 }
 
 const model::JobRecord* job_in(const command::Change& change) {
@@ -68,6 +75,7 @@ void Overlay::add(std::uint64_t index, command::Changes changes) {
   bool has_sweep = false;
   for (const auto& change : hand_over->changes) {
     hand_over->bytes += bytes_of(change);
+    hand_over->rows += rows_of(change);
     has_sweep = has_sweep || std::holds_alternative<command::SweptJobs>(change);
   }
   {
@@ -76,7 +84,7 @@ void Overlay::add(std::uint64_t index, command::Changes changes) {
     auto sweeps = has_sweep ? std::make_shared<Sweeps>(*sweeps_) : nullptr;
     for (const auto& change : hand_over->changes) note(*hand_over, change, sweeps.get());
     if (sweeps) sweeps_ = std::move(sweeps);
-    lag_.rows += hand_over->changes.size();
+    lag_.rows += hand_over->rows;
     lag_.bytes += hand_over->bytes;
     ++lag_.batches;
     hand_overs_.push_back(std::move(hand_over));
@@ -141,7 +149,7 @@ std::vector<const HandOver*> Overlay::wait(std::size_t rows, std::chrono::millis
   std::size_t held = 0;
   for (const auto& hand_over : hand_overs_) {
     if (held >= rows) break;
-    held += hand_over->changes.size();
+    held += hand_over->rows;
     taken.push_back(hand_over.get());
   }
   return taken;
@@ -170,7 +178,7 @@ void Overlay::drop(std::uint64_t number) {
     const std::scoped_lock lock(mutex_);
     hand_over = std::move(hand_overs_.front());
     hand_overs_.pop_front();
-    lag_.rows -= hand_over->changes.size();
+    lag_.rows -= hand_over->rows;
     lag_.bytes -= hand_over->bytes;
     --lag_.batches;
   }

@@ -36,6 +36,7 @@ struct HandOver {
   std::uint64_t index = 0;   ///< of the log, which the changes bring the state to
   std::uint64_t number = 0;  ///< counts hand-overs over the file's whole life
   command::Changes changes;
+  std::size_t rows = 0;  ///< that it will write, about
   std::size_t bytes = 0;
 };
 

@@ -35,6 +35,9 @@ class Reader {
   base::Result<std::vector<std::pair<model::JobRecord, std::uint64_t>>> dead_in_group(
       std::string_view group, std::uint64_t after, std::uint64_t upto, std::size_t limit);
 
+  /// For questions that are asked too rarely to keep a statement.
+  [[nodiscard]] Connection& connection() { return connection_; }
+
  private:
   Connection connection_;
   Statement job_;

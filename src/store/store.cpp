@@ -11,6 +11,7 @@
 #include "store/reader.hpp"
 #include "store/schema.hpp"
 #include "store/trouble.hpp"
+#include "store/watch_rows.hpp"
 #include "store/writer.hpp"
 
 namespace jobbie::store {
@@ -247,6 +248,22 @@ base::Result<std::vector<model::JobRecord>> Store::dead_in_group(std::string_vie
 base::Result<std::optional<model::JobRecord>> Store::job(base::JobId id) { return impl_->job(id); }
 base::Result<std::optional<model::BatchRecord>> Store::batch(base::BatchId id) {
   return impl_->batch(id);
+}
+base::Result<model::LogPage> Store::job_log(base::JobId id, std::uint64_t after,
+                                            std::size_t limit) {
+  base::Result<model::LogPage> page;
+  impl_->readers.with(
+      [&](Reader& reader) { page = read_log(reader.connection(), id, after, limit); });
+  if (!page) impl_->trouble.set(TroubleBox::Source::reader, page.error());
+  return page;
+}
+base::Result<bool> Store::failures(std::string_view queue, std::size_t limit,
+                                   const std::function<void(Failure)>& sink) {
+  base::Result<bool> more;
+  impl_->readers.with(
+      [&](Reader& reader) { more = read_failures(reader.connection(), queue, limit, sink); });
+  if (!more) impl_->trouble.set(TroubleBox::Source::reader, more.error());
+  return more;
 }
 std::optional<base::Error> Store::trouble() const { return impl_->trouble.get(); }
 base::Result<void> Store::close() { return impl_->close(); }

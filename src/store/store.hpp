@@ -37,6 +37,15 @@ struct Options {
   std::function<void()> on_written;
 };
 
+/// A job that is dead or waits for another try.
+struct Failure {
+  base::JobId job;
+  base::Blob queue;
+  model::State state = model::State::dead;
+  base::Blob error;  ///< the latest; where there is none, the reason of the end
+  base::Instant at;
+};
+
 class Store {
  public:
   /// Creates the file, or brings its schema up to date. Refuses a newer schema (`newer_schema`), a
@@ -89,6 +98,16 @@ class Store {
   /// Live or ended, as last handed over.
   [[nodiscard]] base::Result<std::optional<model::JobRecord>> job(base::JobId id);
   [[nodiscard]] base::Result<std::optional<model::BatchRecord>> batch(base::BatchId id);
+
+  /// Lines of a job's log behind line `after`, at most `limit`. Unlike job() it sees only what is
+  /// written: wait_until_written() first.
+  [[nodiscard]] base::Result<model::LogPage> job_log(base::JobId id, std::uint64_t after,
+                                                     std::size_t limit);
+  /// Hands out the newest dead jobs and the newest retrying ones with their latest errors, of one
+  /// queue or (empty) of all, as far as they are written; at most `limit` of each state. Whether
+  /// there are more.
+  [[nodiscard]] base::Result<bool> failures(std::string_view queue, std::size_t limit,
+                                            const std::function<void(Failure)>& sink);
 
   /// What stands in the way: `disk_full`, `disk_error` and `database_busy` pass by themselves, for
   /// the writer tries again every second. `corrupt_database` and `sync_failed` stay. A lookup that

@@ -110,6 +110,7 @@ struct Reference {
   void operator()(const command::RemovedWorker& r) { workers.erase(key(r.worker)); }
   void operator()(const command::RemovedIdempotency& r) { idempotency.erase(key(r.key)); }
   void operator()(const command::RemovedTask& r) { tasks.erase(r.number); }
+  void operator()(const command::LoggedLines&) {}  // compared on their own
 
   void apply(const command::Changes& changes) {
     for (const auto& change : changes) std::visit(*this, change);

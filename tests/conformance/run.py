@@ -115,7 +115,7 @@ class Runner:
         for text in expect.get("contains", []):
             if text.encode() not in raw:
                 raise Mismatch(f"{where}: {text!r} is not in {raw[:300]!r}")
-        body = json.loads(raw) if raw else None
+        body = json.loads(raw) if "json" in headers.get("content-type", "") else None
         if "body" in expect:
             match(expect["body"], body, expect.get("exact", False), where)
         return {name: look_up(body, path) for name, path in step.get("save", {}).items()}

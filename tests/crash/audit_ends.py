@@ -80,8 +80,9 @@ def check_final_fails(audit, job):
 
 
 def check_cancels(audit, job):
+    """I9: a job that was cancelled, or asked to stop while active, ends so and starts no more."""
     for call in job.cancels:
-        if call.outcome != OK or call.reply.get("status") != "cancelled":
+        if call.outcome != OK or call.reply.get("status") not in ("cancelled", "cancelling"):
             continue
         for delivery in job.deliveries:
             if delivery.invoked > call.ended:

@@ -227,6 +227,14 @@ class Doctored(unittest.TestCase):
         story.ack(job, 30)
         self.expect(story, "I9", "delivered after it was cancelled")
 
+    def test_asked_to_stop_and_completed(self):
+        story = sound()
+        job = story.enqueue("stop")
+        story.deliver(job, 30)
+        story.call(CANCEL, {"job_id": job}, OK, {"status": "cancelling"})
+        story.ack(job, 30)
+        self.expect(story, "I9", "was cancelled, is completed")
+
     def test_dead_too_soon(self):
         story = sound()
         job = story.enqueue("short")

@@ -13,10 +13,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent / "crash"))
 
-from client import Client  # noqa: E402
+from client import Broken, Client, NotSent  # noqa: E402
 from server import Server, free_port  # noqa: E402
 
-__all__ = ["API", "Client", "EndToEnd", "Options", "ROOT", "Server", "free_port"]
+__all__ = ["API", "Broken", "Client", "EndToEnd", "NotSent", "Options", "ROOT", "Server", "free_port"]
 
 API = "/api/v1"
 

@@ -27,11 +27,28 @@ class NoNode final : public call::Service, public call::Inbox {
   void deliver(std::vector<std::unique_ptr<call::Call>>) override {}
 };
 
-constexpr std::array<std::string_view, 8> kPaths = {
-    "/api/v1/enqueue",   "/api/v1/enqueue/batch",
-    "/api/v1/fetch",     "/api/v1/ack/job_01JZ0000000000000000000001",
-    "/api/v1/ack",       "/api/v1/fail/job_01JZ0000000000000000000001",
-    "/api/v1/heartbeat", "/api/v1/fail"};
+constexpr std::array<std::string_view, 21> kPaths = {
+    "/api/v1/enqueue",
+    "/api/v1/enqueue/batch",
+    "/api/v1/fetch",
+    "/api/v1/ack/job_01JZ0000000000000000000001",
+    "/api/v1/ack",
+    "/api/v1/fail/job_01JZ0000000000000000000001",
+    "/api/v1/heartbeat",
+    "/api/v1/fail",
+    "/api/v1/queues/a%2Fb/concurrency",
+    "/api/v1/queues/a%2Fb/throttle",
+    "/api/v1/queues/a%2Fb/retention",
+    "/api/v1/queues/a%2Fb/lease",
+    "/api/v1/queues/a%2Fb/fairness",
+    "/api/v1/queues/a%2Fb/pause",
+    "/api/v1/groups/g/cancel",
+    "/api/v1/jobs/job_01JZ0000000000000000000001/retry",
+    "/api/v1/jobs/job_01JZ0000000000000000000001/move",
+    "/api/v1/jobs/job_01JZ0000000000000000000001/priority",
+    "/api/v1/schedules",
+    "/api/v1/schedules/preview",
+    "/api/v1/workers"};
 
 void check_json(const base::Blob& value) {
   JOBBIE_CHECK(value.empty() || base::json::is_valid(value.view()));
@@ -48,6 +65,9 @@ void check_values(const command::Command& command) {
   if (const auto* many = std::get_if<command::EnqueueMany>(&command))
     for (const auto& job : many->jobs) check_job(job);
   if (const auto* ack = std::get_if<command::Ack>(&command)) check_json(ack->result);
+  if (const auto* retry = std::get_if<command::Retry>(&command)) check_json(retry->payload);
+  if (const auto* create = std::get_if<command::CreateSchedule>(&command))
+    check_job(create->spec.job);
   if (const auto* heartbeat = std::get_if<command::Heartbeat>(&command)) {
     for (const auto& beat : heartbeat->beats) {
       check_json(beat.progress);
@@ -64,7 +84,16 @@ command::Reply reply_to(const command::Command& command) {
   if (std::holds_alternative<command::Claim>(command)) return command::Claimed{};
   if (const auto* heartbeat = std::get_if<command::Heartbeat>(&command))
     return command::Beaten{std::vector<command::BeatStatus>(heartbeat->beats.size())};
-  return command::Settled{};
+  if (std::holds_alternative<command::Ack>(command) ||
+      std::holds_alternative<command::Fail>(command))
+    return command::Settled{};
+  if (const auto* create = std::get_if<command::CreateSchedule>(&command))
+    return command::ScheduleReply{.schedule = {.spec = create->spec}};
+  if (std::holds_alternative<command::Retry>(command) ||
+      std::holds_alternative<command::Move>(command) ||
+      std::holds_alternative<command::SetPriority>(command))
+    return command::JobChanged{};
+  return command::Done{};
 }
 
 }  // namespace

@@ -96,6 +96,14 @@ command::Command build_ack(const Line& line, const Names& names) {
   return out;
 }
 
+command::Command build_log(const Line& line, const Names& names) {
+  command::AppendLogs out{.ref = read_lease_ref(line, names, line.word(1, "the job")), .lines = {}};
+  for (const auto& message : line.blobs("lines"))
+    out.lines.push_back({.at = {}, .level = model::LogLevel::info, .message = message});
+  line.expect_all_read(2);
+  return out;
+}
+
 command::Command build_fail(const Line& line, const Names& names) {
   command::Fail out{.ref = read_lease_ref(line, names, line.word(1, "the job")),
                     .error = line.text_blob("error"),
@@ -186,6 +194,7 @@ std::optional<command::Command> build_job_command(const Line& line, const Names&
   if (verb == "enqueue_many") return build_enqueue_many(line, names, now);
   if (verb == "claim") return build_claim(line);
   if (verb == "ack") return build_ack(line, names);
+  if (verb == "log") return build_log(line, names);
   if (verb == "fail") return build_fail(line, names);
   if (verb == "heartbeat") return build_heartbeat(line, names);
   if (verb == "move") return build_move(line, names);

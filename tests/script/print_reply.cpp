@@ -25,20 +25,6 @@ base::JobId settled_job(const command::Command& command) {
   return {};
 }
 
-const char* to_string(command::BeatStatus status) {
-  switch (status) {
-    case command::BeatStatus::ok:
-      return "ok";
-    case command::BeatStatus::cancel:
-      return "cancel";
-    case command::BeatStatus::lost:
-      return "lost";
-    case command::BeatStatus::unknown:
-      return "unknown";
-  }
-  return "?";
-}
-
 class ReplyPrinter {
  public:
   ReplyPrinter(const command::Command& command, const Names& names)

@@ -70,7 +70,9 @@ void MapStore::apply(const command::Changes& changes) {
                    },
                    [&](const command::RemovedTask& r) {
                      items_.erase(fmt::format("task {:020}", r.number));
-                   }},
+                   },
+                   // Logs live beside the items, and nobody asks this store for them.
+                   [](const command::LoggedLines&) {}},
         change);
   }
 }

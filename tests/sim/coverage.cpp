@@ -89,7 +89,8 @@ constexpr std::array<const char*, kVerbs> kVerbNames = {"enqueue",
                                                         "update_zone",
                                                         "register_worker",
                                                         "remove_worker",
-                                                        "tick"};
+                                                        "tick",
+                                                        "append_logs"};
 
 std::string state_name(std::size_t state) {
   return state == kNoState ? "none" : model::to_string(static_cast<State>(state));
@@ -168,6 +169,7 @@ std::vector<Expected> expected_successes() {
       {verb_index<command::RegisterWorker>(), kinds(1)},
       {verb_index<command::RemoveWorker>(), kinds(1)},
       {verb_index<command::Tick>(), kinds(1)},
+      {verb_index<command::AppendLogs>(), {kFirst + 1}},
   };
 }
 
@@ -206,6 +208,8 @@ std::vector<Expected> expected_refusals() {
       {verb_index<command::UpdateZone>(), codes({invalid})},
       {verb_index<command::RegisterWorker>(), codes({invalid})},
       {verb_index<command::RemoveWorker>(), codes({invalid, not_found})},
+      {verb_index<command::AppendLogs>(),
+       codes({invalid, not_found, lease_lost, not_active, not_owner})},
   };
 }
 

@@ -81,6 +81,9 @@ struct ShowCommand {
   Text operator()(const command::Ack& c) const {
     return fmt::format("ack {} result '{}'", show(c.ref), c.result.view());
   }
+  Text operator()(const command::AppendLogs& c) const {
+    return fmt::format("append_logs {} {} lines", show(c.ref), c.lines.size());
+  }
   Text operator()(const command::Fail& c) const {
     return fmt::format("fail {} '{}'{}{}", show(c.ref), c.error.view(),
                        c.no_retry ? " no_retry" : "",

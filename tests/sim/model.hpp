@@ -221,6 +221,7 @@ class Model {
 
   // model_settle.cpp
   Reply on(const command::Ack& c);
+  Reply on(const command::AppendLogs& c);
   Reply on(const command::Fail& c);
   Reply on(const command::Heartbeat& c);
   command::BeatStatus beat(const command::Beat& b);

@@ -48,6 +48,14 @@ Reply Model::on(const command::Ack& c) {
   return command::Settled{.state = to};
 }
 
+/// 5.6. The lines themselves are the store's alone.
+Reply Model::on(const command::AppendLogs& c) {
+  JobRecord* job = touch(c.ref.job);
+  if (job == nullptr) return Refusal{Refused::not_found, "job_id", ""};
+  if (const auto fault = lease_fault(*job, c.ref)) return Refusal{*fault, "", ""};
+  return command::Done{c.lines.size()};
+}
+
 Reply Model::on(const command::Fail& c) {
   JobRecord* job = touch(c.ref.job);
   if (job == nullptr) return Refusal{Refused::not_found, "job_id", ""};

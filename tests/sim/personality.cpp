@@ -48,6 +48,7 @@ std::array<std::uint32_t, kVerbs> usual_weights() {
   w[verb_index<command::UpdateZone>()] = 3;
   w[verb_index<command::RegisterWorker>()] = 8;
   w[verb_index<command::RemoveWorker>()] = 4;
+  w[verb_index<command::AppendLogs>()] = 10;
   w[verb_index<command::Tick>()] = 0;  // decided by the clock, not by weight
   return w;
 }

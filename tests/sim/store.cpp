@@ -79,6 +79,7 @@ struct Store::Apply {
     store.idempotency_.erase(key(r.key));
   }
   void operator()(const command::RemovedTask& r) const { store.tasks_.erase(r.number); }
+  void operator()(const command::LoggedLines&) const {}  // never asked for
 };
 
 void Store::apply(const command::Changes& changes) {

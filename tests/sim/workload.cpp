@@ -237,6 +237,8 @@ Command Workload::make(std::size_t verb) {
       return register_worker();
     case verb_index<command::RemoveWorker>():
       return command::RemoveWorker{some_worker()};
+    case verb_index<command::AppendLogs>():
+      return append_logs();
     case verb_index<command::Tick>():
       return command::Tick{};
     default:

@@ -66,6 +66,7 @@ class Workload {
 
   // workload_verbs.cpp: everything else.
   Command ack();
+  Command append_logs();
   Command fail();
   Command heartbeat();
   Command by_hand(std::size_t verb);

@@ -12,6 +12,13 @@ using base::milliseconds;
 using base::minutes;
 using base::seconds;
 
+Command Workload::append_logs() {
+  command::AppendLogs logs{.ref = lease_ref(), .lines = {}};
+  logs.lines.resize(rng_.below(3) + 1);
+  for (auto& line : logs.lines) line.message = payload();
+  return logs;
+}
+
 Command Workload::ack() { return command::Ack{lease_ref(), rng_.percent(70) ? payload() : Blob{}}; }
 
 Command Workload::fail() {
@@ -213,6 +220,11 @@ struct Oddity {
     if (draw % 5 == 4) c.lease = Duration{draw % 2 == 0 ? 99 : -1};
   }
   void operator()(command::Ack& c) const { c.ref.job = {}; }
+  void operator()(command::AppendLogs& c) const {
+    if (draw % 3 == 0) c.lines.clear();
+    if (draw % 3 == 1) c.lines.front().at = Instant{-1};
+    if (draw % 3 == 2) c.lines.resize(model::limits::kLogLinesPerRequest + 1);
+  }
   void operator()(command::Fail& c) const {
     c.retry_in = draw % 2 == 0 ? Duration{-1} : Duration{base::kMaxDuration.ms + 1};
   }

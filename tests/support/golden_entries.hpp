@@ -80,6 +80,19 @@ inline Named<command::Command> other_commands() {
   };
 }
 
+/// Commands that came later: not in the entry of all, whose bytes stay as they were.
+inline Named<command::Command> later_commands() {
+  using namespace command;
+  return {
+      {"append_logs",
+       AppendLogs{.ref = {.job = job_id(42), .lease = 4242, .worker = text("worker-9")},
+                  .lines = {{.at = {1'760'000'000'123},
+                             .level = model::LogLevel::warning,
+                             .message = text("slow")},
+                            {.at = {}, .level = model::LogLevel::info, .message = text("plain")}}}},
+  };
+}
+
 inline Named<command::Entry> entries() {
   constexpr base::Instant kNow{1'760'000'000'123};
   constexpr std::uint64_t kRandom = 0x0123456789abcdef;
@@ -92,6 +105,8 @@ inline Named<command::Entry> entries() {
     }
   }
   entries.push_back({"all commands together", all});
+  for (const auto& [name, command] : later_commands())
+    entries.push_back({name, {.now = kNow, .random = kRandom, .commands = {command}}});
   return entries;
 }
 

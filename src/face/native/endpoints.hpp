@@ -1,6 +1,7 @@
 // The endpoints of the native face: each reads one kind of request. Private to the folder.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <memory>
 #include <string_view>
@@ -20,6 +21,7 @@ struct Input {
   std::string_view id;  ///< the path's variable part, decoded
   const NativeOptions& options;
   call::Inbox& inbox;
+  const http::Loop* loop = nullptr;  ///< null: there is no server
 };
 
 using Outcome = std::expected<std::unique_ptr<Exchange>, Problem>;
@@ -35,9 +37,66 @@ using Outcome = std::expected<std::unique_ptr<Exchange>, Problem>;
 [[nodiscard]] Outcome job(const Input& input);
 [[nodiscard]] Outcome batch(const Input& input);
 [[nodiscard]] Outcome cluster_status(const Input& input);
+[[nodiscard]] Outcome stats(const Input& input);
+[[nodiscard]] Outcome metrics(const Input& input);
+[[nodiscard]] Outcome errors(const Input& input);
+[[nodiscard]] Outcome error_group(const Input& input);
+[[nodiscard]] Outcome append_logs(const Input& input);
+[[nodiscard]] Outcome job_logs(const Input& input);
+
+/// What GET /api/v1/jobs/{id}/logs asks for.
+struct LogRead {
+  base::JobId job;
+  std::uint64_t after = 0;
+  std::uint64_t limit = 0;
+  bool follow = false;
+};
+[[nodiscard]] std::expected<LogRead, Problem> read_log_read(const Input& input);
+
+// Management.
+[[nodiscard]] Outcome queues(const Input& input);
+[[nodiscard]] Outcome queue(const Input& input);
+[[nodiscard]] Outcome queue_pause(const Input& input);
+[[nodiscard]] Outcome queue_resume(const Input& input);
+[[nodiscard]] Outcome queue_clear(const Input& input);
+[[nodiscard]] Outcome queue_drain(const Input& input);
+[[nodiscard]] Outcome queue_delete(const Input& input);
+[[nodiscard]] Outcome queue_concurrency(const Input& input);
+[[nodiscard]] Outcome queue_concurrency_delete(const Input& input);
+[[nodiscard]] Outcome queue_throttle(const Input& input);
+[[nodiscard]] Outcome queue_throttle_delete(const Input& input);
+[[nodiscard]] Outcome queue_retention(const Input& input);
+[[nodiscard]] Outcome queue_lease(const Input& input);
+[[nodiscard]] Outcome queue_fairness(const Input& input);
+[[nodiscard]] Outcome groups(const Input& input);
+[[nodiscard]] Outcome group_pause(const Input& input);
+[[nodiscard]] Outcome group_resume(const Input& input);
+[[nodiscard]] Outcome group_retry_failed(const Input& input);
+[[nodiscard]] Outcome group_cancel(const Input& input);
+[[nodiscard]] Outcome job_retry(const Input& input);
+[[nodiscard]] Outcome job_cancel(const Input& input);
+[[nodiscard]] Outcome job_move(const Input& input);
+[[nodiscard]] Outcome job_requeue(const Input& input);
+[[nodiscard]] Outcome job_priority(const Input& input);
+[[nodiscard]] Outcome job_delete(const Input& input);
+[[nodiscard]] Outcome job_why(const Input& input);
+[[nodiscard]] Outcome schedules(const Input& input);
+[[nodiscard]] Outcome schedule(const Input& input);
+[[nodiscard]] Outcome schedule_create(const Input& input);
+[[nodiscard]] Outcome schedule_update(const Input& input);
+[[nodiscard]] Outcome schedule_delete(const Input& input);
+[[nodiscard]] Outcome schedule_pause(const Input& input);
+[[nodiscard]] Outcome schedule_resume(const Input& input);
+[[nodiscard]] Outcome schedule_run(const Input& input);
+[[nodiscard]] Outcome schedule_preview(const Input& input);
+[[nodiscard]] Outcome preview(const Input& input);
+[[nodiscard]] Outcome workers(const Input& input);
+[[nodiscard]] Outcome worker(const Input& input);
+[[nodiscard]] Outcome worker_register(const Input& input);
+[[nodiscard]] Outcome worker_remove(const Input& input);
 
 void healthz(Answer& out);
-void readyz(bool ready, Answer& out);
+void readyz(const call::Health& health, Answer& out);
 void root(Answer& out);
 
 }  // namespace jobbie::face::native

@@ -17,20 +17,6 @@ constexpr Fields kHeartbeatFields(std::to_array<std::string_view>({"jobs", "work
 constexpr Fields kBeatFields(std::to_array<std::string_view>({"lease_id", "progress",
                                                               "checkpoint"}));
 
-const char* beat_name(command::BeatStatus status) {
-  switch (status) {
-    case command::BeatStatus::ok:
-      return "ok";
-    case command::BeatStatus::cancel:
-      return "cancel";
-    case command::BeatStatus::lost:
-      return "lost";
-    case command::BeatStatus::unknown:
-      break;
-  }
-  return "unknown";
-}
-
 class HeartbeatExchange final : public Exchange {
  public:
   using Exchange::Exchange;
@@ -49,7 +35,7 @@ class HeartbeatExchange final : public Exchange {
       else
         json.member(jobs[i].id.text());
       const auto status = i < beaten->jobs.size() ? beaten->jobs[i] : command::BeatStatus::unknown;
-      json.begin_object().member("status").plain(beat_name(status)).end_object();
+      json.begin_object().member("status").plain(command::to_string(status)).end_object();
     }
     json.end_object();
     json.end_object();

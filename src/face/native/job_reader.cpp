@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/id.hpp"
+#include "face/native/manage.hpp"
 #include "face/native/words.hpp"
 #include "model/limits.hpp"
 
@@ -19,14 +20,7 @@ namespace {
 namespace limits = model::limits;
 using base::json::Kind;
 
-constexpr Fields kJobFields(std::to_array<std::string_view>(
-    {"queue",           "payload",       "priority",       "max_retries",
-     "unique_key",      "unique_period", "unique_until",   "tags",
-     "scheduled_at",    "expire_after",  "retry_backoff",  "retry_base_delay",
-     "retry_max_delay", "retry_jitter",  "lease_duration", "max_runtime",
-     "timeout",         "timeout_ms",    "group",          "roles",
-     "required_tags",   "target_worker", "depends_on",     "on_failure",
-     "traceparent"}));
+constexpr Fields kJobFields(kJobFieldNames);
 
 /// Version, trace id, parent id and flags in lower-case hexadecimal: 00-…32…-…16…-01.
 bool is_traceparent(std::string_view text) {
@@ -67,6 +61,7 @@ enum class JobReader::Field : std::size_t {
   depends_on,
   on_failure,
   traceparent,
+  delay,
 };
 
 JobReader::JobReader(Body& body, std::size_t max_payload_bytes, std::string_view traceparent)
@@ -75,10 +70,16 @@ JobReader::JobReader(Body& body, std::size_t max_payload_bytes, std::string_view
 }
 
 bool JobReader::read(model::JobSpec& job) {
-  constexpr auto kNulls = std::uint64_t{1} << static_cast<std::size_t>(Field::payload);
   body_.at_field({});
-  const auto read_one = [&](std::size_t i) { return read_field(static_cast<Field>(i), job); };
-  if (!body_.object(kJobFields, read_one, kNulls)) return false;
+  const auto member = [&](std::size_t i) { return read_member(i, job); };
+  return body_.object(kJobFields, member, kPayloadMayBeNull) && complete(job);
+}
+
+bool JobReader::read_member(std::size_t field, model::JobSpec& job) {
+  return read_field(static_cast<Field>(field), job);
+}
+
+bool JobReader::complete(model::JobSpec& job) {
   if (job.queue.empty()) return body_.refuse_missing("queue");
   if (job.payload.empty()) {
     if (no_payload_.empty()) no_payload_ = base::Blob("{}");
@@ -95,9 +96,9 @@ bool JobReader::read_field(Field field, model::JobSpec& job) {
     case Field::payload:
       return body_.json(job.payload, max_payload_bytes_);
     case Field::priority:
-      return read_priority(job.priority);
+      return read_priority(body_, job.priority);
     case Field::max_retries:
-      return body_.integer(job.max_retries);
+      return read_max_retries(job.max_retries);
     case Field::unique_key:
       return body_.text(job.unique.key);
     case Field::unique_period:
@@ -107,7 +108,7 @@ bool JobReader::read_field(Field field, model::JobSpec& job) {
     case Field::tags:
       return read_tags(job.tags);
     case Field::scheduled_at:
-      return body_.instant(job.scheduled_at);
+      return read_scheduled_at(job.scheduled_at);
     case Field::expire_after:
       return body_.duration(job.expire_after);
     case Field::retry_backoff:
@@ -148,6 +149,8 @@ bool JobReader::read_rare_field(Field field, model::JobSpec& job) {
       return body_.choice(job.on_failure, kOnFailureNames);
     case Field::traceparent:
       return read_traceparent(job.traceparent);
+    case Field::delay:
+      return read_delay(job.scheduled_at);
     default:
       return false;
   }
@@ -162,15 +165,24 @@ bool JobReader::read_queue(base::Blob& out) {
   return true;
 }
 
-bool JobReader::read_priority(std::int32_t& out) {
-  switch (body_.reader().peek()) {
-    case Kind::number:
-      return body_.integer(out);
-    case Kind::string:
-      return body_.choice(out, kPriorityNames);
-    default:
-      return body_.refuse_kind("critical, high, normal or a whole number");
-  }
+bool JobReader::read_max_retries(std::uint32_t& out) {
+  std::int64_t wide = 0;
+  if (!body_.integer(wide, 0, limits::kMaxAttempts)) return false;
+  out = static_cast<std::uint32_t>(wide);
+  return true;
+}
+
+bool JobReader::read_scheduled_at(base::Instant& out) {
+  if (out.ms != 0) return body_.refuse_value("and delay exclude one another");
+  return body_.instant(out);
+}
+
+bool JobReader::read_delay(base::Instant& out) {
+  if (out.ms != 0) return body_.refuse_value("and scheduled_at exclude one another");
+  base::Duration delay;
+  if (!body_.duration(delay)) return false;
+  if (delay.ms != 0) out = wall_clock() + delay;
+  return true;
 }
 
 bool JobReader::read_timeout_ms(model::JobSpec& job) {
@@ -184,7 +196,7 @@ bool JobReader::read_dependencies(model::JobSpec& job) {
   return body_.array(limits::kDependencies, [&](std::size_t) {
     switch (body_.reader().peek()) {
       case Kind::number:
-        return body_.integer(job.depends_on_index.emplace_back());
+        return read_position(job.depends_on_index.emplace_back());
       case Kind::string: {
         std::string_view text;
         if (!body_.text(text)) return false;
@@ -204,6 +216,13 @@ bool JobReader::read_dependencies(model::JobSpec& job) {
   });
 }
 
+bool JobReader::read_position(std::uint32_t& out) {
+  std::int64_t wide = 0;
+  if (!body_.integer(wide, 0, limits::kJobsPerRequest - 1)) return false;
+  out = static_cast<std::uint32_t>(wide);
+  return true;
+}
+
 bool JobReader::read_traceparent(base::Blob& out) {
   std::string_view text;
   if (!body_.text(text)) return false;
@@ -211,6 +230,17 @@ bool JobReader::read_traceparent(base::Blob& out) {
     return body_.refuse_value("must be version, trace id, parent id and flags: 00-…-…-01");
   out = base::Blob(text);
   return true;
+}
+
+bool read_priority(Body& body, std::int32_t& out) {
+  switch (body.reader().peek()) {
+    case Kind::number:
+      return body.integer(out);
+    case Kind::string:
+      return body.choice(out, kPriorityNames);
+    default:
+      return body.refuse_kind("critical, high, normal or a whole number");
+  }
 }
 
 bool read_flat_object(Body& body, base::Blob& out, std::size_t max_bytes) {

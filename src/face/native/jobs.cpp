@@ -2,100 +2,16 @@
 #include "base/duration.hpp"
 #include "base/json_writer.hpp"
 #include "face/native/endpoints.hpp"
+#include "face/native/job_history.hpp"
+#include "face/native/values.hpp"
 #include "face/native/words.hpp"
+#include "face/parameters.hpp"
 #include "model/limits.hpp"
 
 namespace jobbie::face::native {
 namespace {
 
-using base::Blob;
 using base::json::Writer;
-
-void write_text(Writer& json, std::string_view name, const Blob& text) {
-  json.member(name);
-  if (text)
-    json.string(text.view());
-  else
-    json.null();
-}
-
-void write_json(Writer& json, std::string_view name, const Blob& value) {
-  json.member(name).raw(value ? value.view() : "null");
-}
-
-void write_instant(Writer& json, std::string_view name, base::Instant at) {
-  json.member(name);
-  if (at.ms != 0)
-    json.instant(at);
-  else
-    json.null();
-}
-
-/// As text with units; zero means none.
-void write_duration(Writer& json, std::string_view name, base::Duration duration) {
-  json.member(name);
-  if (duration.ms != 0)
-    json.plain(base::format_duration(duration));
-  else
-    json.null();
-}
-
-template <typename Id>
-void write_id(Writer& json, std::string_view name, const Id& id) {
-  json.member(name);
-  if (id.is_nil())
-    json.null();
-  else
-    json.id(id);
-}
-
-void write_texts(Writer& json, std::string_view name, const std::vector<Blob>& texts) {
-  json.member(name).begin_array();
-  for (const auto& text : texts) json.string(text.view());
-  json.end_array();
-}
-
-void write_ids(Writer& json, std::string_view name, const std::vector<base::JobId>& ids) {
-  json.member(name).begin_array();
-  for (const auto& id : ids) json.id(id);
-  json.end_array();
-}
-
-template <typename Enum, std::size_t N>
-std::string_view word(const std::array<std::string_view, N>& names, Enum value) {
-  const auto i = static_cast<std::size_t>(value);
-  return i < N ? names[i] : "unknown";
-}
-
-/// What the producer asked for, about retries, uniqueness and routing.
-void write_policy(Writer& json, const model::JobSpec& spec) {
-  json.member("max_retries").number(spec.max_retries);
-  json.member("retry_backoff").plain(word(kBackoffNames, spec.retry.backoff));
-  json.member("retry_base_delay").plain(base::format_duration(spec.retry.base));
-  json.member("retry_max_delay").plain(base::format_duration(spec.retry.max));
-  json.member("retry_jitter").millionths(spec.retry.jitter);
-  write_text(json, "unique_key", spec.unique.key);
-  json.member("unique_period");
-  if (spec.unique.period.ms != 0)
-    json.seconds(spec.unique.period);
-  else
-    json.null();
-  json.member("unique_until");
-  if (spec.unique.key)
-    json.plain(word(kUniqueUntilNames, spec.unique.until));
-  else
-    json.null();
-  write_duration(json, "expire_after", spec.expire_after);
-  write_duration(json, "max_runtime", spec.max_runtime);
-  write_duration(json, "timeout", spec.timeout);
-  write_text(json, "group", spec.group);
-  write_texts(json, "roles", spec.requires_.roles);
-  write_texts(json, "required_tags", spec.requires_.tags);
-  write_text(json, "target_worker", spec.requires_.target_worker);
-  write_ids(json, "depends_on", spec.depends_on);
-  json.member("on_failure").plain(word(kOnFailureNames, spec.on_failure));
-  write_text(json, "traceparent", spec.traceparent);
-}
 
 void write_times(Writer& json, const model::JobRecord& job) {
   json.member("created_at").instant(job.id.ulid.time());
@@ -162,6 +78,7 @@ void write_job(Writer& json, const model::JobRecord& job) {
   write_json(json, "result", job.result);
   write_errors(json, job);
   write_worker(json, job);
+  write_history(json, job);
   json.end_object();
 }
 
@@ -205,9 +122,40 @@ class Lookup final : public Exchange {
 
 }  // namespace
 
+void write_policy(Writer& json, const model::JobSpec& spec) {
+  json.member("max_retries").number(spec.max_retries);
+  json.member("retry_backoff").plain(word(kBackoffNames, spec.retry.backoff));
+  json.member("retry_base_delay").plain(base::format_duration(spec.retry.base));
+  json.member("retry_max_delay").plain(base::format_duration(spec.retry.max));
+  json.member("retry_jitter").millionths(spec.retry.jitter);
+  write_text(json, "unique_key", spec.unique.key);
+  json.member("unique_period");
+  if (spec.unique.period.ms != 0)
+    json.seconds(spec.unique.period);
+  else
+    json.null();
+  json.member("unique_until");
+  if (spec.unique.key)
+    json.plain(word(kUniqueUntilNames, spec.unique.until));
+  else
+    json.null();
+  write_duration(json, "expire_after", spec.expire_after);
+  write_duration(json, "max_runtime", spec.max_runtime);
+  write_duration(json, "timeout", spec.timeout);
+  write_text(json, "group", spec.group);
+  write_texts(json, "roles", spec.requires_.roles);
+  write_texts(json, "required_tags", spec.requires_.tags);
+  write_text(json, "target_worker", spec.requires_.target_worker);
+  write_ids(json, "depends_on", spec.depends_on);
+  json.member("on_failure").plain(word(kOnFailureNames, spec.on_failure));
+  write_text(json, "traceparent", spec.traceparent);
+}
+
 Outcome job(const Input& input) {
   const auto id = base::JobId::parse(input.id);
   if (!id) return std::unexpected(not_found("job", input.id));
+  if (auto problem = refuse_parameters(input.request.query))
+    return std::unexpected(*std::move(problem));
   auto exchange = std::make_unique<Lookup<model::JobRecord, base::JobId>>(input.inbox, *id);
   exchange->query = call::JobQuery{*id};
   return exchange;
@@ -216,6 +164,8 @@ Outcome job(const Input& input) {
 Outcome batch(const Input& input) {
   const auto id = base::BatchId::parse(input.id);
   if (!id) return std::unexpected(not_found("batch", input.id));
+  if (auto problem = refuse_parameters(input.request.query))
+    return std::unexpected(*std::move(problem));
   auto exchange = std::make_unique<Lookup<model::BatchRecord, base::BatchId>>(input.inbox, *id);
   exchange->query = call::BatchQuery{*id};
   return exchange;

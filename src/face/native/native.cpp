@@ -8,6 +8,9 @@
 
 #include "base/check.hpp"
 #include "face/native/endpoints.hpp"
+#include "face/native/event_hub.hpp"
+#include "face/native/sse.hpp"
+#include "face/native/watch.hpp"
 #include "model/limits.hpp"
 
 namespace jobbie::face {
@@ -39,6 +42,54 @@ constexpr std::array kRoutes = {
     Route{Method::get, "/api/v1/jobs/{id}", native::job},
     Route{Method::get, "/api/v1/batches/{id}", native::batch},
     Route{Method::get, "/api/v1/cluster/status", native::cluster_status},
+    Route{Method::get, "/api/v1/queues", native::queues},
+    Route{Method::get, "/api/v1/queues/{queue}", native::queue},
+    Route{Method::del, "/api/v1/queues/{queue}", native::queue_delete},
+    Route{Method::post, "/api/v1/queues/{queue}/pause", native::queue_pause},
+    Route{Method::post, "/api/v1/queues/{queue}/resume", native::queue_resume},
+    Route{Method::post, "/api/v1/queues/{queue}/clear", native::queue_clear},
+    Route{Method::post, "/api/v1/queues/{queue}/drain", native::queue_drain},
+    Route{Method::post, "/api/v1/queues/{queue}/concurrency", native::queue_concurrency},
+    Route{Method::post, "/api/v1/queues/{queue}/throttle", native::queue_throttle},
+    Route{Method::post, "/api/v1/queues/{queue}/retention", native::queue_retention},
+    Route{Method::post, "/api/v1/queues/{queue}/lease", native::queue_lease},
+    Route{Method::post, "/api/v1/queues/{queue}/fairness", native::queue_fairness},
+    Route{Method::del, "/api/v1/queues/{queue}/concurrency", native::queue_concurrency_delete},
+    Route{Method::del, "/api/v1/queues/{queue}/throttle", native::queue_throttle_delete},
+    Route{Method::get, "/api/v1/groups", native::groups},
+    Route{Method::post, "/api/v1/groups/{group}/pause", native::group_pause},
+    Route{Method::post, "/api/v1/groups/{group}/resume", native::group_resume},
+    Route{Method::post, "/api/v1/groups/{group}/retry-failed", native::group_retry_failed},
+    Route{Method::post, "/api/v1/groups/{group}/cancel", native::group_cancel},
+    Route{Method::del, "/api/v1/jobs/{id}", native::job_delete},
+    Route{Method::get, "/api/v1/jobs/{id}/why", native::job_why},
+    Route{Method::post, "/api/v1/jobs/{id}/retry", native::job_retry},
+    Route{Method::post, "/api/v1/jobs/{id}/cancel", native::job_cancel},
+    Route{Method::post, "/api/v1/jobs/{id}/move", native::job_move},
+    Route{Method::post, "/api/v1/jobs/{id}/requeue", native::job_requeue},
+    Route{Method::post, "/api/v1/jobs/{id}/priority", native::job_priority},
+    Route{Method::get, "/api/v1/schedules", native::schedules},
+    Route{Method::post, "/api/v1/schedules", native::schedule_create},
+    Route{Method::post, "/api/v1/schedules/preview", native::preview},
+    Route{Method::get, "/api/v1/schedules/{id}", native::schedule},
+    Route{Method::put, "/api/v1/schedules/{id}", native::schedule_update},
+    Route{Method::del, "/api/v1/schedules/{id}", native::schedule_delete},
+    Route{Method::get, "/api/v1/schedules/{id}/preview", native::schedule_preview},
+    Route{Method::post, "/api/v1/schedules/{id}/pause", native::schedule_pause},
+    Route{Method::post, "/api/v1/schedules/{id}/resume", native::schedule_resume},
+    Route{Method::post, "/api/v1/schedules/{id}/run", native::schedule_run},
+    Route{Method::get, "/api/v1/workers", native::workers},
+    Route{Method::post, "/api/v1/workers", native::worker_register},
+    Route{Method::get, "/api/v1/workers/{id}", native::worker},
+    Route{Method::del, "/api/v1/workers/{id}", native::worker_remove},
+    Route{Method::get, "/api/v1/events", nullptr},
+    Route{Method::get, "/api/v1/stats", native::stats},
+    Route{Method::get, "/metrics", native::metrics},
+    Route{Method::get, "/api/v1/metrics", native::metrics},
+    Route{Method::get, "/api/v1/errors", native::errors},
+    Route{Method::get, "/api/v1/errors/{id}", native::error_group},
+    Route{Method::post, "/api/v1/jobs/{id}/logs", native::append_logs, true},
+    Route{Method::get, "/api/v1/jobs/{id}/logs", native::job_logs},
     Route{Method::get, "/healthz", nullptr},
     Route{Method::get, "/readyz", nullptr},
     Route{Method::get, "/", nullptr},
@@ -77,9 +128,37 @@ Problem routing_problem(http::Match& match, const http::Request& request) {
   }
 }
 
+void prepare_watch(const http::Request& request, Prepared& prepared) {
+  auto watch = native::read_event_watch(request);
+  if (watch)
+    prepared.watch = std::make_unique<native::EventWatch>(*std::move(watch));
+  else
+    write(watch.error(), prepared.answer);
+}
+
+/// Whether the log is to be followed; a request that cannot be read is left to its endpoint.
+bool prepare_follow(const native::Input& input, Prepared& prepared) {
+  const auto read = native::read_log_read(input);
+  if (!read || !read->follow) return false;
+  prepared.follow = std::make_unique<native::LogFollow>(
+      native::LogFollow{.job = read->job, .after = read->after});
+  // A browser that lost its connection says which line it has seen.
+  const auto seen = native::parse_position(input.request.header("last-event-id"));
+  if (seen) prepared.follow->after = seen->index;
+  return true;
+}
+
 }  // namespace
 
-Native::Native(call::Service& service, Options options) : service_(service), options_(options) {
+Prepared::Prepared() = default;
+Prepared::Prepared(Prepared&&) noexcept = default;
+Prepared& Prepared::operator=(Prepared&&) noexcept = default;
+Prepared::~Prepared() = default;
+
+Native::~Native() = default;
+
+Native::Native(call::Service& service, Options options)
+    : service_(service), options_(std::move(options)) {
   options_.max_payload_bytes = std::min(options_.max_payload_bytes, model::limits::kPayload);
   for (std::size_t i = 0; i < kRoutes.size(); ++i)
     router_.add(kRoutes[i].method, kRoutes[i].pattern, i);
@@ -92,7 +171,8 @@ std::optional<std::size_t> Native::body_limit(http::Method method, std::string_v
   return kRoutes[match.route].many ? std::max(one, options_.max_batch_bytes) : one;
 }
 
-Prepared Native::prepare(const http::Request& request, call::Inbox& inbox) const {
+Prepared Native::prepare(const http::Request& request, call::Inbox& inbox,
+                         const http::Loop* loop) const {
   Prepared prepared;
   auto match = router_.match(request.method, request.path);
   if (match.outcome != http::Match::Outcome::found) {
@@ -104,7 +184,9 @@ Prepared Native::prepare(const http::Request& request, call::Inbox& inbox) const
     if (route.pattern == "/healthz")
       native::healthz(prepared.answer);
     else if (route.pattern == "/readyz")
-      native::readyz(service_.ready(), prepared.answer);
+      native::readyz(service_.health(), prepared.answer);
+    else if (route.pattern == "/api/v1/events")
+      prepare_watch(request, prepared);
     else
       native::root(prepared.answer);
     return prepared;
@@ -113,8 +195,13 @@ Prepared Native::prepare(const http::Request& request, call::Inbox& inbox) const
     write(bad_media_type(request.content_type()), prepared.answer);
     return prepared;
   }
-  auto outcome = route.endpoint(
-      {.request = request, .id = match.parameter[0], .options = options_, .inbox = inbox});
+  const native::Input input{.request = request,
+                            .id = match.parameter[0],
+                            .options = options_,
+                            .inbox = inbox,
+                            .loop = loop};
+  if (route.endpoint == native::job_logs && prepare_follow(input, prepared)) return prepared;
+  auto outcome = route.endpoint(input);
   if (!outcome) {
     write(outcome.error(), prepared.answer);
     return prepared;
@@ -131,7 +218,10 @@ Prepared Native::prepare(const http::Request& request, call::Inbox& inbox) const
 
 void Native::handle(const http::Request& request, http::Responder responder) {
   LoopInbox& inbox = inbox_of(responder.loop());
-  auto prepared = prepare(request, inbox);
+  auto prepared = prepare(request, inbox, &responder.loop());
+  if (prepared.watch) return hub_of(responder.loop()).watch(std::move(responder), *prepared.watch);
+  if (prepared.follow)
+    return hub_of(responder.loop()).follow(std::move(responder), *prepared.follow);
   if (!prepared.exchange) return send(responder, std::move(prepared.answer));
   prepared.exchange->answer_through(std::move(responder));
   if (prepared.exchange->wait.ms > 0) prepared.exchange->watch_hang_up();
@@ -144,6 +234,13 @@ LoopInbox& Native::inbox_of(http::Loop& loop) {
   auto& inbox = inboxes_[loop.index()];
   if (!inbox) inbox = std::make_unique<LoopInbox>(loop);
   return *inbox;
+}
+
+native::EventHub& Native::hub_of(http::Loop& loop) {
+  LoopInbox& inbox = inbox_of(loop);
+  auto& hub = hubs_[loop.index()];
+  if (!hub) hub = std::make_unique<native::EventHub>(loop, service_, inbox);
+  return *hub;
 }
 
 }  // namespace jobbie::face

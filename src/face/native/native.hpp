@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/time.hpp"
@@ -28,12 +29,27 @@ struct NativeOptions {
   std::size_t max_batch_bytes = std::size_t{32} << 20;
   /// How long a fetch may wait.
   base::Duration max_wait = base::seconds(60);
+  /// Of the program, for the metrics.
+  std::string version = "unknown";
 };
 
-/// A request that was read: either a call for the node, or an answer that needs none.
+namespace native {
+class EventHub;
+struct EventWatch;
+struct LogFollow;
+}  // namespace native
+
+/// A request that was read: a call for the node, a stream to begin, or an answer that needs
+/// neither.
 struct Prepared {
-  std::unique_ptr<Exchange> exchange;  ///< sealed; null: `answer` is it
-  Answer answer;
+  Prepared();
+  Prepared(Prepared&&) noexcept;
+  Prepared& operator=(Prepared&&) noexcept;
+  ~Prepared();
+  std::unique_ptr<Exchange> exchange;  ///< sealed
+  std::unique_ptr<native::EventWatch> watch;
+  std::unique_ptr<native::LogFollow> follow;
+  Answer answer;  ///< where the others are null
 };
 
 /// Thread-safe as far as http::Handler asks: each loop's requests on that loop's thread. It must
@@ -42,22 +58,26 @@ class Native final : public http::Handler {
  public:
   using Options = NativeOptions;
   explicit Native(call::Service& service, Options options = {});
+  ~Native() override;
 
   void handle(const http::Request& request, http::Responder responder) override;
   [[nodiscard]] std::optional<std::size_t> body_limit(http::Method method,
                                                       std::string_view path) const override;
 
   /// The first half of handle(). The exchange will come back to `inbox`.
-  [[nodiscard]] Prepared prepare(const http::Request& request, call::Inbox& inbox) const;
+  [[nodiscard]] Prepared prepare(const http::Request& request, call::Inbox& inbox,
+                                 const http::Loop* loop = nullptr) const;
 
  private:
   LoopInbox& inbox_of(http::Loop& loop);
+  native::EventHub& hub_of(http::Loop& loop);
 
   call::Service& service_;
   Options options_;
   http::Router router_;
   /// By loop; each is made and used on its loop's thread alone.
   std::array<std::unique_ptr<LoopInbox>, http::kMaxThreads> inboxes_;
+  std::array<std::unique_ptr<native::EventHub>, http::kMaxThreads> hubs_;
 };
 
 }  // namespace jobbie::face

@@ -15,6 +15,8 @@ inline constexpr std::array<std::string_view, 4> kBackoffNames = {"none", "fixed
                                                                   "exponential"};
 inline constexpr std::array<std::string_view, 3> kUniqueUntilNames = {"start", "end", "period"};
 inline constexpr std::array<std::string_view, 2> kOnFailureNames = {"cancel", "run"};
+inline constexpr std::array<std::string_view, 2> kFairnessNames = {"priority", "group"};
+inline constexpr std::array<std::string_view, 3> kCatchUpNames = {"skip", "one", "all"};
 
 /// The name of the tier, or the number of one that has none.
 inline void write_priority(base::json::Writer& json, std::int32_t priority) {

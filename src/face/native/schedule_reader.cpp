@@ -1,0 +1,82 @@
+// The fields of a schedule stand before those of its job.
+#include "face/native/schedule_reader.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "face/native/words.hpp"
+#include "zone/load_zone.hpp"
+
+namespace jobbie::face::native {
+namespace {
+
+constexpr std::array<std::string_view, 5> kOwnFields = {"name", "cron", "timezone", "catch_up",
+                                                        "paused"};
+
+consteval auto schedule_field_names() {
+  std::array<std::string_view, kOwnFields.size() + kJobFieldNames.size()> names{};
+  std::copy(kOwnFields.begin(), kOwnFields.end(), names.begin());
+  std::copy(kJobFieldNames.begin(), kJobFieldNames.end(), names.begin() + kOwnFields.size());
+  return names;
+}
+
+constexpr Fields kScheduleFields(schedule_field_names());
+
+/// The search for a run looks 40 years ahead, and rules are read again when a schedule is changed.
+constexpr base::Duration kZoneBefore = base::days(366);
+constexpr base::Duration kZoneAfter = base::days(366 * 50);
+
+}  // namespace
+
+std::expected<model::ZoneRules, Problem> zone_rules(std::string_view name, base::Instant now) {
+  auto rules = zone::load_zone(name, now - kZoneBefore, now + kZoneAfter);
+  if (rules) return *std::move(rules);
+  if (rules.error().code == zone::kUnknownZone)
+    return std::unexpected(Problem{.status = 422,
+                                   .code = "invalid",
+                                   .detail =
+                                       "timezone must be the name of an IANA time zone, such as "
+                                       "America/New_York; names are case-sensitive.",
+                                   .field = "timezone"});
+  return std::unexpected(Problem{.status = 500,
+                                 .code = "zone_data_error",
+                                 .detail = "The server's time zone data (tzdata) cannot be read: " +
+                                           rules.error().message + ".",
+                                 .field = "timezone"});
+}
+
+bool ScheduleReader::read(model::ScheduleSpec& spec, base::Instant now) {
+  constexpr auto kNulls = kPayloadMayBeNull << kOwnFields.size();
+  const auto member = [&](std::size_t i) { return read_member(i, spec); };
+  if (!body_.object(kScheduleFields, member, kNulls)) return false;
+  if (spec.name.empty()) return body_.refuse_missing("name");
+  if (spec.cron.empty()) return body_.refuse_missing("cron");
+  if (!jobs_.complete(spec.job)) return false;
+  auto rules = zone_rules(zone_ ? zone_.view() : "UTC", now);
+  if (!rules) return body_.refuse(std::move(rules).error());
+  spec.zone = *std::move(rules);
+  return true;
+}
+
+bool ScheduleReader::read_member(std::size_t field, model::ScheduleSpec& spec) {
+  switch (field) {
+    case 0:
+      return body_.text(spec.name);
+    case 1:
+      return body_.text(spec.cron);
+    case 2:
+      return body_.text(zone_);
+    case 3:
+      return body_.choice(spec.catch_up, kCatchUpNames);
+    case 4:
+      return body_.boolean(spec.paused);
+    default:
+      break;
+  }
+  const auto name = kScheduleFields.name(field);
+  if (name == "scheduled_at" || name == "delay" || name == "depends_on")
+    return body_.refuse_value("cannot be given for the job of a schedule");
+  return jobs_.read_member(field - kOwnFields.size(), spec.job);
+}
+
+}  // namespace jobbie::face::native

@@ -1,0 +1,117 @@
+// What others watch: events for the stream and the figures, and questions about both.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "node/driver.hpp"
+#include "node/readers.hpp"
+
+namespace jobbie::node {
+namespace {
+
+/// How long a question waits for the database to catch up with the moment it was asked.
+constexpr std::chrono::milliseconds kCatchUp{5'000};
+/// Failed jobs of each state that are looked at for the groups of errors.
+constexpr std::size_t kFailuresExamined = 20'000;
+
+}  // namespace
+
+/// Entries that are replayed at the start are history: nobody watched, and nothing is counted.
+void Driver::tell(std::vector<command::Event>&& events) {
+  if (!log_clock_) return;
+  for (const auto& event : events) stats_.note(event);
+  feed_.add(applied_index_, std::move(events));
+}
+
+/// Whether it was a watcher's question; then the call has been taken.
+bool Driver::answer_watcher(std::unique_ptr<call::Call>& call) {
+  if (const auto* query = std::get_if<call::StatsQuery>(&call->query)) {
+    call->answer = stats_.curve(query->queue.view(), query->resolution, query->since, query->until,
+                                log_clock_->now());
+  } else if (std::holds_alternative<call::MetricsQuery>(call->query)) {
+    call->answer = metrics();
+  } else {
+    auto* errors = std::get_if<call::ErrorsQuery>(&call->query);
+    auto* logs = std::get_if<call::LogsQuery>(&call->query);
+    if (errors == nullptr && logs == nullptr) return false;
+    // What was acknowledged before must be in the answer: the database gets it now.
+    hand_over();
+    (errors != nullptr ? errors->at_index : logs->at_index) = handed_index_;
+    readers_->ask(std::move(call));
+    return true;
+  }
+  outbox_.add(std::move(call));
+  return true;
+}
+
+call::Metrics Driver::metrics() {
+  // The hash of the state is left out: once asked for, it costs something with every job.
+  call::Metrics out{.status = status(false),
+                    .queues = {},
+                    .queue_count = engine_->queue_count(),
+                    .workers = engine_->worker_count(),
+                    .store_lag_bytes = store_->lag().bytes,
+                    .log_bytes = log_->bytes(),
+                    .log_segments = log_->segment_count(),
+                    .log_syncs = log_syncs_,
+                    .counters = stats_.counters()};
+  for (const auto& view : engine_->first_queues(call::Metrics::kQueues))
+    out.queues.push_back(
+        {.name = view.record.name, .jobs = view.counts, .oldest_pending = view.oldest_pending});
+  return out;
+}
+
+void Driver::note_health() {
+  leads_.store(log_->leader(), std::memory_order_relaxed);
+  log_has_room_.store(!was_full_, std::memory_order_relaxed);
+  store_is_well_.store(told_trouble_.empty(), std::memory_order_relaxed);
+}
+
+call::Health Driver::health() const {
+  return {.serving = true,
+          .leader = leads_.load(std::memory_order_relaxed),
+          .log_writable = log_has_room_.load(std::memory_order_relaxed),
+          .database_writable = store_is_well_.load(std::memory_order_relaxed)};
+}
+
+bool Readers::is_written(std::uint64_t index, call::Call& call) {
+  if (store_.wait_until_written(index, kCatchUp)) return true;
+  call.trouble = store_.trouble() ? call::Trouble::unreadable : call::Trouble::overloaded;
+  return false;
+}
+
+void Readers::answer_errors(const call::ErrorsQuery& query, call::Call& call) {
+  if (!is_written(query.at_index, call)) return;
+  stats::ErrorGrouping grouping;
+  const auto more =
+      store_.failures(query.queue.view(), kFailuresExamined, [&](store::Failure failure) {
+        grouping.add({.job = failure.job,
+                      .queue = std::move(failure.queue),
+                      .dead = failure.state == model::State::dead,
+                      .error = std::move(failure.error),
+                      .at = failure.at});
+      });
+  if (more)
+    call.answer = grouping.finish(!*more);
+  else
+    call.trouble = call::Trouble::unreadable;
+}
+
+void Readers::answer_logs(const call::LogsQuery& query, call::Call& call) {
+  if (!is_written(query.at_index, call)) return;
+  const auto job = store_.job(query.job);
+  auto page = store_.job_log(query.job, query.after, query.limit);
+  if (!job || !page) {
+    call.trouble = call::Trouble::unreadable;
+    return;
+  }
+  call::JobLog log;
+  log.found = job->has_value();
+  if (log.found) {
+    log.state = (*job)->state;
+    log.page = *std::move(page);
+  }
+  call.answer = std::move(log);
+}
+
+}  // namespace jobbie::node

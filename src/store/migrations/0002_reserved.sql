@@ -1,0 +1,2 @@
+-- This number is taken by another change of the schema.
+SELECT 1;
