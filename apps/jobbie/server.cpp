@@ -13,6 +13,7 @@
 #include "face/native/native.hpp"
 #include "http/server.hpp"
 #include "node/node.hpp"
+#include "ui/site.hpp"
 #include "version.hpp"
 
 namespace jobbie::app {
@@ -100,13 +101,14 @@ int run_server(const Settings& settings) {
   face::Native face(**node, {.max_payload_bytes = settings.max_payload_bytes,
                              .max_batch_bytes = batch_bytes,
                              .version = std::string(kVersion)});
+  ui::Site site(face);
   const Address address = *parse_address(settings.http);
   http::ServerOptions options{.host = address.host,
                               .port = address.port,
                               .threads = settings.io_threads,
                               .limits = {},
                               .access_log = access_log(journal, settings.access_log)};
-  auto server = http::Server::listen(std::move(options), face);
+  auto server = http::Server::listen(std::move(options), site);
   if (!server) return refuse_to_start(journal, server.error());
   (*server)->start();
   journal.write(Level::info, "listening",

@@ -14,6 +14,7 @@ export class Plot {
     readonly host: HTMLElement,
     readonly point: (index: number | null) => void,
     readonly show: (value: number | null) => string,
+    readonly palette: string,
   ) {
     this.#watch = new ResizeObserver(() => this.#plot?.setSize(this.#size()))
     this.#watch.observe(host)
@@ -51,14 +52,14 @@ export class Plot {
       fmtDate: undefined,
       cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
       axes: [
-        { ...axis, grid: { show: false }, space: 80, values: (self, splits) => splits.map((s) => this.#clock(self, s, splits)) },
+        { ...axis, grid: { show: false }, size: 26, space: 80, values: (self, splits) => splits.map((s) => this.#clock(self, s, splits)) },
         { ...axis, size: 56, values: (_, splits) => splits.map((s) => this.show(s)) },
       ],
       scales: { y: { range: (_, __, max) => [0, Math.max(1, (max ?? 0) * 1.08)] } },
       series: [
         {},
         ...Array.from({ length: lines }, (_, i) => ({
-          stroke: colour(`--c${i}`),
+          stroke: colour(`--${this.palette}${i}`),
           width: 1.5,
           spanGaps: true,
           points: { show: false },
