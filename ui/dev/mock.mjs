@@ -474,15 +474,16 @@ on('DELETE', `${A}/queues/:q/concurrency`, ({ q }) => { queue(q).limits.concurre
 on('POST', `${A}/queues/:q/retention`, ({ q }, b) => ({ queue: q, retention: Object.assign(queue(q).retention, b) }))
 on('POST', `${A}/queues/:q/lease`, ({ q }, b) => { queue(q).lease.duration = b.duration ?? 60; return { queue: q, lease: queue(q).lease } })
 on('POST', `${A}/queues/:q/fairness`, ({ q }, b) => { queue(q).fairness = b.fairness; return { queue: q, fairness: b.fairness } })
-on('POST', `${A}/enqueue`, (_, b) => {
+const enqueue = (b) => {
   if (!b.queue) throw problem(422, 'missing', 'queue is missing.', 'queue')
   const j = makeJob(b.queue, b.payload ?? {}, { priority: b.priority ?? 'normal', max_retries: b.max_retries ?? 3, tags: b.tags ?? {}, unique_key: b.unique_key ?? null, group: b.group ?? null, payload: undefined })
   j.payload = b.rawPayload ?? JSON.stringify(b.payload ?? {})
   if (b.delay || b.scheduled_at) { j.state = 'scheduled'; j.due = b.scheduled_at ? Date.parse(b.scheduled_at) : Date.now() + 60e3 }
   emit('enqueued', j)
   return { status_: 201, job_id: j.id, status: j.state, unique_existing: false }
-})
-on('POST', `${A}/enqueue/batch`, (_, b) => ({ status_: 201, job_ids: b.jobs.map((x) => { const j = makeJob(x.queue, x.payload ?? {}, {}); emit('enqueued', j); return j.id }), batch_id: null }))
+}
+on('POST', `${A}/enqueue`, (_, b) => enqueue(b))
+on('POST', `${A}/enqueue/batch`, (_, b) => ({ status_: 201, job_ids: b.jobs.map((x) => enqueue(x).job_id), batch_id: null }))
 on('POST', `${A}/jobs/search`, (_, b) => search(b))
 on('POST', `${A}/jobs/bulk`, (_, b) => bulk(b))
 on('GET', `${A}/bulk`, () => ({ bulk_operations: [...bulks.values()].reverse().map(bulkRow) }))
