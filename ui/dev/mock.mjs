@@ -60,7 +60,7 @@ function queue(name) {
       limits: { concurrency: null, concurrency_per: null, throttle: null, throttle_per: null },
       retention: { completed: '7d', dead: '30d', cancelled: '30d' }, lease: { duration: 60 }, fairness: 'priority',
       totals: { enqueued: 0, started: 0, completed: 0, failed: 0, dead: 0, cancelled: 0, leases_expired: 0 },
-      created_at: started - 86400e3 * 12, speed: 1, recent: [],
+      created_at: started - 86400e3 * 12, speed: 0, recent: [],
     })
   return queues.get(name)
 }

@@ -306,7 +306,7 @@ export const tests = {
     await dialog(page).waitFor({ state: 'detached' })
     await page.keyboard.press('Control+k')
     await dialog(page).getByRole('combobox').fill('emails.send')
-    await page.getByRole('option').first().waitFor()
+    await dialog(page).getByRole('option').first().waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL('**/ui/queues/emails.send')
     await page.locator('tbody tr').first().waitFor()

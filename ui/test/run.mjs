@@ -2,7 +2,7 @@
 //
 //   node ui/test/run.mjs --binary build/release/jobbie   starts the server with a demo workload
 //   node ui/test/run.mjs --mock                          the stand-in of the API instead
-//   --only TEXT    tests whose name contains TEXT        --shots DIR   keeps a picture of each screen
+//   --only A,B     tests whose name contains A or B          --shots DIR   keeps a picture of each screen
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { chromium } from 'playwright-core'
@@ -36,7 +36,7 @@ const ids = mock
       special: await pick({ payload_contains: 'onerror' }),
       dead: await pick({ state: ['dead'] }),
       pending: await pick({ state: ['pending'], queue: 'sync.users' }),
-      batch: (await api.get('/batches')).batches[0].id,
+      batch: (await api.post('/jobs/search', { payload_contains: 'onerror', limit: 1 })).jobs[0].batch_id,
       schedule: (await api.get('/schedules')).schedules[0].id,
     }
   : await fill(api)
@@ -68,7 +68,7 @@ async function open({ theme = 'light', phone = false } = {}) {
 let passed = 0
 const failed = []
 for (const [name, run] of Object.entries(tests)) {
-  if (only && !name.includes(only)) continue
+  if (only && !only.split(',').some((part) => name.includes(part))) continue
   const begun = Date.now()
   const opened = []
   try {
