@@ -14,6 +14,7 @@
 #include "http/server.hpp"
 #include "keys.hpp"
 #include "node/node.hpp"
+#include "ui/site.hpp"
 #include "version.hpp"
 
 namespace jobbie::app {
@@ -105,13 +106,14 @@ int run_server(const Settings& settings) {
                              .max_batch_bytes = batch_bytes,
                              .version = std::string(kVersion),
                              .require_keys = settings.auth});
+  ui::Site site(face);
   const Address address = *parse_address(settings.http);
   http::ServerOptions options{.host = address.host,
                               .port = address.port,
                               .threads = settings.io_threads,
                               .limits = {},
                               .access_log = access_log(journal, settings.access_log)};
-  auto server = http::Server::listen(std::move(options), face);
+  auto server = http::Server::listen(std::move(options), site);
   if (!server) return refuse_to_start(journal, server.error());
   (*server)->start();
   journal.write(Level::info, "listening",
