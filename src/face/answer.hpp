@@ -15,6 +15,7 @@ struct Answer {
   std::string body;            ///< JSON; empty with 204
   std::string_view type = {};  ///< of another kind of body; a constant
   std::string allow;           ///< of a 405
+  std::string_view etag = {};  ///< a constant; empty: not said
   unsigned retry_after_s = 0;  ///< zero: not said
 };
 

@@ -33,13 +33,14 @@ void send(http::Responder& responder, Answer&& answer) {
                     : answer.body.empty()  ? std::string_view{}
                     : !answer.type.empty() ? answer.type
                                            : kJson;
-  if (answer.allow.empty() && answer.retry_after_s == 0)
+  if (answer.allow.empty() && answer.retry_after_s == 0 && answer.etag.empty())
     return responder.send(answer.status, type, answer.body);
   http::Response response{
       .status = answer.status, .content_type = type, .body = std::move(answer.body)};
   if (!answer.allow.empty()) response.headers.emplace_back("allow", std::move(answer.allow));
   if (answer.retry_after_s != 0)
     response.headers.emplace_back("retry-after", std::to_string(answer.retry_after_s));
+  if (!answer.etag.empty()) response.headers.emplace_back("etag", answer.etag);
   responder.send(std::move(response));
 }
 
