@@ -17,6 +17,7 @@ struct Answer {
   std::string allow;                ///< of a 405
   unsigned retry_after_s = 0;       ///< zero: not said
   const char* challenge = nullptr;  ///< of a 401: a constant
+  std::string_view etag = {};       ///< a constant; empty: not said
 };
 
 }  // namespace jobbie::face

@@ -42,7 +42,8 @@ void send(http::Responder& responder, Answer&& answer) {
                     : answer.body.empty()  ? std::string_view{}
                     : !answer.type.empty() ? answer.type
                                            : kJson;
-  if (answer.allow.empty() && answer.retry_after_s == 0 && answer.challenge == nullptr)
+  if (answer.allow.empty() && answer.retry_after_s == 0 && answer.challenge == nullptr &&
+      answer.etag.empty())
     return responder.send(answer.status, type, answer.body);
   http::Response response{
       .status = answer.status, .content_type = type, .body = std::move(answer.body)};
@@ -51,6 +52,7 @@ void send(http::Responder& responder, Answer&& answer) {
     response.headers.emplace_back("www-authenticate", answer.challenge);
   if (answer.retry_after_s != 0)
     response.headers.emplace_back("retry-after", std::to_string(answer.retry_after_s));
+  if (!answer.etag.empty()) response.headers.emplace_back("etag", answer.etag);
   responder.send(std::move(response));
 }
 

@@ -11,8 +11,10 @@
 #include "face/native/bulk.hpp"
 #include "face/native/endpoints.hpp"
 #include "face/native/event_hub.hpp"
+#include "face/native/openapi.hpp"
 #include "face/native/sse.hpp"
 #include "face/native/watch.hpp"
+#include "face/parameters.hpp"
 #include "model/limits.hpp"
 
 namespace jobbie::face {
@@ -106,6 +108,7 @@ constexpr std::array kRoutes = {
     Route{Method::post, "/api/v1/keys", native::key_create},
     Route{Method::del, "/api/v1/keys/{id}", native::key_revoke},
     Route{Method::get, "/api/v1/audit", native::audit},
+    Route{Method::get, "/api/v1/openapi.json", nullptr},
     Route{Method::get, "/healthz", nullptr},
     Route{Method::get, "/readyz", nullptr},
     Route{Method::get, "/", nullptr},
@@ -175,6 +178,12 @@ Prepared::~Prepared() = default;
 
 Native::~Native() = default;
 
+std::vector<RouteName> native_routes() {
+  std::vector<RouteName> names;
+  for (const auto& route : kRoutes) names.push_back({route.method, route.pattern});
+  return names;
+}
+
 Native::Native(call::Service& service, Options options)
     : service_(service), options_(std::move(options)) {
   options_.max_payload_bytes = std::min(options_.max_payload_bytes, model::limits::kPayload);
@@ -222,6 +231,13 @@ Prepared Native::prepare(const http::Request& request, call::Inbox& inbox, const
     answer_here(request, match.route, grant, prepared);
     return prepared;
   }
+  // What is asked for by a body is not asked for by parameters.
+  if (request.method == Method::post || request.method == Method::put) {
+    if (const auto problem = refuse_parameters(request.query)) {
+      write(*problem, prepared.answer);
+      return prepared;
+    }
+  }
   if (!request.body.empty() && !is_json_type(request.content_type())) {
     write(bad_media_type(request.content_type()), prepared.answer);
     return prepared;
@@ -246,6 +262,8 @@ void Native::answer_here(const http::Request& request, std::size_t route,
     native::readyz(service_.health(), prepared.answer);
   else if (pattern == "/api/v1/events")
     prepare_watch(request, grant, prepared);
+  else if (pattern == "/api/v1/openapi.json")
+    native::openapi(request, prepared.answer);
   else
     native::root(prepared.answer);
 }

@@ -58,6 +58,14 @@ struct Prepared {
   Answer answer;  ///< where the others are null
 };
 
+/// A method and a pattern of paths, as http::Router takes them.
+struct RouteName {
+  http::Method method = http::Method::get;
+  std::string_view pattern;
+};
+/// All that the face answers, for those who must know every route.
+[[nodiscard]] std::vector<RouteName> native_routes();
+
 /// Thread-safe as far as http::Handler asks: each loop's requests on that loop's thread. It must
 /// outlive the server, and the service must outlive it.
 class Native final : public http::Handler {
