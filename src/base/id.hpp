@@ -74,10 +74,14 @@ struct BatchKind {
 struct ScheduleKind {
   static constexpr std::string_view prefix = "sched_";
 };
+struct BulkKind {
+  static constexpr std::string_view prefix = "bulk_";
+};
 
 using JobId = Id<JobKind>;
 using BatchId = Id<BatchKind>;
 using ScheduleId = Id<ScheduleKind>;
+using BulkId = Id<BulkKind>;
 
 }  // namespace jobbie::base
 

@@ -26,6 +26,7 @@
 #include "model/log_line.hpp"
 #include "model/queue.hpp"
 #include "model/records.hpp"
+#include "search/filter.hpp"
 #include "stats/error_groups.hpp"
 #include "stats/stats.hpp"
 
@@ -40,6 +41,8 @@ enum class Trouble : std::uint8_t {
   disk_full,   ///< 507: reads go on, writes wait for space
   lost_track,  ///< proposed, and the outcome is not known (leadership lost): 503
   unreadable,  ///< the database could not be read: 500
+  too_slow,    ///< a search took longer than it may: 422
+  behind,      ///< the database is too far behind to search in: 503
 };
 
 /// Questions that the node answers from its own state, after everything it has applied.
@@ -87,20 +90,53 @@ struct StatsQuery {
   base::Instant until = base::kMaxInstant;
 };
 struct MetricsQuery {};
-/// Answered from the database, once it holds what was applied when the question came.
+// The following are answered from the database, after everything that was acknowledged before.
 struct ErrorsQuery {
-  base::Blob queue;            ///< empty: all
-  std::uint64_t at_index = 0;  ///< set by the node
+  base::Blob queue;  ///< empty: all
 };
 struct LogsQuery {
   base::JobId job;
   std::uint64_t after = 0;
   std::uint32_t limit = 0;
-  std::uint64_t at_index = 0;  ///< set by the node
 };
-using Query = std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, QueuesQuery,
-                           GroupsQuery, WorkersQuery, SchedulesQuery, WhyQuery, StatsQuery,
-                           MetricsQuery, ErrorsQuery, LogsQuery>;
+struct SearchQuery {
+  search::Request request;
+};
+/// Batches by the order of their creation, the latest first.
+struct BatchesQuery {
+  std::optional<bool> finished;
+  std::uint64_t before = base::kMaxSequence + 1;  ///< sequences below this one
+  std::uint32_t limit = search::kDefaultLimit;
+};
+/// Jobs that match, in the order of their sequences: after < sequence ≤ upto.
+struct SliceQuery {
+  search::Filter filter;
+  std::uint64_t after = 0;
+  std::uint64_t upto = base::kMaxSequence;
+  std::uint32_t limit = 1;
+  bool count = false;  ///< count all that match instead
+};
+/// A bulk operation: by ids, or by a filter. Up to search::kMaxTotal jobs are done before the
+/// answer comes; more by filter become an operation of their own.
+struct BulkQuery {
+  model::BulkAction action = model::BulkAction::retry;
+  base::Blob queue;
+  std::int32_t priority = model::kNormal;
+  std::vector<base::JobId> jobs;
+  search::Filter filter;
+  base::Blob filter_text;  ///< empty: by ids
+  bool dry_run = false;
+};
+/// A nil id: all of them. With `seen`, the answer may wait a moment until the operation's cursor is
+/// another one.
+struct BulksQuery {
+  base::BulkId bulk;
+  std::optional<std::uint64_t> seen;
+};
+using Query =
+    std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, QueuesQuery, GroupsQuery,
+                 WorkersQuery, SchedulesQuery, WhyQuery, StatsQuery, MetricsQuery, ErrorsQuery,
+                 LogsQuery, SearchQuery, BatchesQuery, SliceQuery, BulkQuery, BulksQuery>;
 
 /// How the node itself stands.
 struct NodeStatus {
@@ -176,10 +212,33 @@ struct JobLog {
   model::LogPage page;
 };
 
+struct SearchAnswer {
+  search::Page page;
+  std::int64_t duration_us = 0;
+};
+struct BatchesAnswer {
+  std::vector<model::BatchRecord> batches;
+  bool more = false;
+};
+struct SliceAnswer {
+  std::vector<base::JobId> jobs;
+  std::uint64_t count = 0;
+  std::uint64_t last = 0;  ///< with the count: the latest job's sequence
+};
+struct BulkAnswer {
+  std::optional<model::BulkRecord> started;  ///< it goes on; else the rest says what came of it
+  std::optional<command::Refusal> refusal;
+  command::BulkStepped outcome;
+  std::int64_t duration_us = 0;
+};
+struct BulksAnswer {
+  std::vector<model::BulkRecord> bulks;  ///< the latest first
+};
 using Answer =
     std::variant<std::monostate, std::optional<model::JobRecord>, std::optional<model::BatchRecord>,
                  NodeStatus, QueuePage, GroupPage, WorkerPage, SchedulePage, Why, stats::Curve,
-                 Metrics, stats::ErrorGroups, JobLog>;
+                 Metrics, stats::ErrorGroups, JobLog, SearchAnswer, BatchesAnswer, SliceAnswer,
+                 BulkAnswer, BulksAnswer>;
 
 class Call;
 

@@ -123,7 +123,7 @@ TEST(Codec, MalformedReplies) {
       {"version alone", bytes_of({1}), kCorruptReply, 1},
       {"version 0", bytes_of({0, 7, 0}), kUnknownVersion, 0},
       {"version 2", bytes_of({2, 7, 0}), kUnknownVersion, 0},
-      {"unknown tag", bytes_of({1, 9, 0}), kCorruptReply, 1},
+      {"unknown tag", bytes_of({1, 200, 0}), kCorruptReply, 1},
       {"unknown field", bytes_of({1, 7, 2, 0}), kCorruptReply, 2},
       {"unknown field far up", bytes_of({1, 7, 0x80, 0x80, 0x80, 0x80, 0x10}), kCorruptReply, 2},
       {"missing field", bytes_of({1, 7, 1}), kCorruptReply, 3},

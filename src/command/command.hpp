@@ -218,12 +218,43 @@ struct AppendLogs {
   bool operator==(const AppendLogs&) const = default;
 };
 
+/// Begins a bulk operation over the jobs that there are now.
+struct StartBulk {
+  model::BulkAction action = model::BulkAction::retry;
+  Blob queue;                              ///< of move
+  std::int32_t priority = model::kNormal;  ///< of change_priority
+  Blob filter;                             ///< JSON
+  std::uint64_t estimated = 0;
+  bool operator==(const StartBulk&) const = default;
+};
+/// Applies an action to the named jobs. As a step of an operation (`bulk` not nil) the action is
+/// the operation's; it counts only if that stands at `after`, and moves it on to `upto`: a step
+/// that is proposed again changes nothing.
+struct BulkStep {
+  base::BulkId bulk;
+  model::BulkAction action = model::BulkAction::retry;
+  Blob queue;
+  std::int32_t priority = model::kNormal;
+  std::vector<JobId> jobs;
+  std::uint64_t after = 0;
+  std::uint64_t upto = 0;
+  bool last = false;  ///< nothing is left behind it
+  bool operator==(const BulkStep&) const = default;
+};
+/// Ends an operation before its time. With a reason it has failed, else somebody cancelled it.
+struct EndBulk {
+  base::BulkId bulk;
+  Blob reason;
+  bool operator==(const EndBulk&) const = default;
+};
+
 /// The order of the alternatives is part of the log's format: append only.
 using Command =
     std::variant<Enqueue, EnqueueMany, Claim, Ack, Fail, Heartbeat, Cancel, Retry, Requeue, Move,
                  Delete, SetPriority, QueueCommand, SetConcurrency, SetThrottle, SetRetention,
                  SetLease, SetFairness, GroupCommand, CreateSchedule, UpdateSchedule,
-                 ScheduleCommand, UpdateZone, RegisterWorker, RemoveWorker, Tick, AppendLogs>;
+                 ScheduleCommand, UpdateZone, RegisterWorker, RemoveWorker, Tick, AppendLogs,
+                 StartBulk, BulkStep, EndBulk>;
 
 /// One record of the log: commands that are applied together at one log time.
 struct Entry {

@@ -95,6 +95,8 @@ TEST(Defaults, Model) {
   expect<model::IdempotencyRecord>("{'' 0 0 ''}");
   expect<model::TaskRecord>("{0 0 '' 0 0 0 nil}");
   expect<model::MetaRecord>("{0 1 1 1 1 0}");
+  expect<model::BulkError>("{nil '' ''}");
+  expect<model::BulkRecord>("{nil 0 '' 2 '' 0 0 0 0 0 0 [] 0 0 ''}");
 }
 
 TEST(Defaults, Commands) {
@@ -128,6 +130,9 @@ TEST(Defaults, Commands) {
   expect<RegisterWorker>("{" + kWorker + "}");
   expect<RemoveWorker>("{''}");
   expect<Tick>("{}");
+  expect<StartBulk>("{0 '' 2 '' 0}");
+  expect<BulkStep>("{nil 0 '' 2 [] 0 0 0}");
+  expect<EndBulk>("{nil ''}");
 }
 
 TEST(Defaults, Replies) {
@@ -141,6 +146,8 @@ TEST(Defaults, Replies) {
   expect<JobChanged>("{nil 2}");
   expect<Done>("{0}");
   expect<ScheduleReply>("{" + kScheduleRecord + " [] nil}");
+  expect<BulkReply>("{{nil 0 '' 2 '' 0 0 0 0 0 0 [] 0 0 ''}}");
+  expect<BulkStepped>("{0 0 0 []}");
 }
 
 }  // namespace

@@ -169,6 +169,23 @@ template <>
 struct Fields<Tick> {
   static constexpr auto list = std::tuple();
 };
+template <>
+struct Fields<StartBulk> {
+  using S = StartBulk;
+  static constexpr auto list =
+      std::tuple(&S::action, &S::queue, &S::priority, &S::filter, &S::estimated);
+};
+template <>
+struct Fields<BulkStep> {
+  using S = BulkStep;
+  static constexpr auto list = std::tuple(&S::bulk, &S::action, &S::queue, &S::priority, &S::jobs,
+                                          &S::after, &S::upto, &S::last);
+};
+template <>
+struct Fields<EndBulk> {
+  using S = EndBulk;
+  static constexpr auto list = std::tuple(&S::bulk, &S::reason);
+};
 
 template <>
 struct Fields<AppendLogs> {
@@ -229,6 +246,17 @@ template <>
 struct Fields<ScheduleReply> {
   using S = ScheduleReply;
   static constexpr auto list = std::tuple(&S::schedule, &S::next_runs, &S::job);
+};
+
+template <>
+struct Fields<BulkReply> {
+  using S = BulkReply;
+  static constexpr auto list = std::tuple(&S::bulk);
+};
+template <>
+struct Fields<BulkStepped> {
+  using S = BulkStepped;
+  static constexpr auto list = std::tuple(&S::affected, &S::skipped, &S::failed, &S::errors);
 };
 
 }  // namespace jobbie::command

@@ -58,6 +58,11 @@ TEST(Golden, Items) {
   compare("item_v1.hex", "Items of checkpoints, format version 1.", golden::items(), decode_item);
 }
 
+TEST(Golden, LaterItems) {
+  compare("item_v1_later.hex", "Items that came later, format version 1.", golden::later_items(),
+          decode_item);
+}
+
 TEST(Golden, Checkpoint) {
   constexpr const char* kFile = "checkpoint_v1.hex";
   const auto items = golden::items();
@@ -128,6 +133,7 @@ TEST(Golden, EveryFieldOfEveryAlternativeIsCovered) {
 
   std::vector<Item> items;
   for (const auto& [name, item] : golden::items()) items.push_back(item);
+  for (const auto& [name, item] : golden::later_items()) items.push_back(item);
   EXPECT_EQ(full_alternatives(items).size() + 1, std::variant_size_v<Item>);
 }
 

@@ -19,11 +19,11 @@
 namespace jobbie::command {
 
 /// Keys: meta (one), queue name, (queue, state, minute), (queue, keyed, key), group name, job id,
-/// batch id, schedule id, worker id, idempotency key, task number. Append only.
-using Item =
-    std::variant<model::MetaRecord, model::QueueRecord, model::TallyRecord, model::WindowRecord,
-                 model::GroupRecord, model::JobRecord, model::BatchRecord, model::ScheduleRecord,
-                 model::WorkerRecord, model::IdempotencyRecord, model::TaskRecord>;
+/// batch id, schedule id, worker id, idempotency key, task number, bulk id. Append only.
+using Item = std::variant<model::MetaRecord, model::QueueRecord, model::TallyRecord,
+                          model::WindowRecord, model::GroupRecord, model::JobRecord,
+                          model::BatchRecord, model::ScheduleRecord, model::WorkerRecord,
+                          model::IdempotencyRecord, model::TaskRecord, model::BulkRecord>;
 
 // What is no longer there. In one drain these come before the items, so that a name used again
 // after its removal stays.
@@ -52,6 +52,9 @@ struct RemovedIdempotency {
 struct RemovedTask {
   std::uint64_t number = 0;
 };
+struct RemovedBulk {
+  base::BulkId bulk;
+};
 
 /// Lines that a job's log gets, behind those it has. Logs live in the collection only: the engine
 /// keeps none.
@@ -61,8 +64,9 @@ struct LoggedLines {
 };
 
 /// In order. An item replaces the one with the same key.
-using Change = std::variant<Item, RemovedJob, RemovedQueue, SweptJobs, RemovedSchedule,
-                            RemovedWorker, RemovedIdempotency, RemovedTask, LoggedLines>;
+using Change =
+    std::variant<Item, RemovedJob, RemovedQueue, SweptJobs, RemovedSchedule, RemovedWorker,
+                 RemovedIdempotency, RemovedTask, LoggedLines, RemovedBulk>;
 using Changes = std::vector<Change>;
 
 }  // namespace jobbie::command

@@ -81,6 +81,8 @@ constexpr auto last_value(model::Fairness) { return model::Fairness::group; }
 constexpr auto last_value(model::CatchUp) { return model::CatchUp::all; }
 constexpr auto last_value(model::LogLevel) { return model::LogLevel::error; }
 constexpr auto last_value(model::TaskKind) { return model::TaskKind::release_dependents; }
+constexpr auto last_value(model::BulkAction) { return model::BulkAction::change_priority; }
+constexpr auto last_value(model::BulkStatus) { return model::BulkStatus::failed; }
 
 template <>
 struct Fields<model::RetryPolicy> {
@@ -237,6 +239,19 @@ struct Fields<model::MetaRecord> {
   using S = model::MetaRecord;
   static constexpr auto list = std::tuple(&S::now, &S::next_sequence, &S::next_lease,
                                           &S::next_arrival, &S::next_task, &S::entries);
+};
+
+template <>
+struct Fields<model::BulkError> {
+  using S = model::BulkError;
+  static constexpr auto list = std::tuple(&S::job, &S::code, &S::message);
+};
+template <>
+struct Fields<model::BulkRecord> {
+  using S = model::BulkRecord;
+  static constexpr auto list = std::tuple(
+      &S::id, &S::action, &S::queue, &S::priority, &S::filter, &S::bound, &S::cursor, &S::estimated,
+      &S::affected, &S::skipped, &S::failed, &S::errors, &S::status, &S::finished_at, &S::reason);
 };
 
 }  // namespace jobbie::command

@@ -114,8 +114,22 @@ struct ScheduleReply {
   bool operator==(const ScheduleReply&) const = default;
 };
 
+/// Answer to the beginning and the end of a bulk operation.
+struct BulkReply {
+  model::BulkRecord bulk;
+  bool operator==(const BulkReply&) const = default;
+};
+/// Answer to a step of one.
+struct BulkStepped {
+  std::uint64_t affected = 0;
+  std::uint64_t skipped = 0;  ///< in another state, or gone
+  std::uint64_t failed = 0;
+  std::vector<model::BulkError> errors;  ///< the first limits::kBulkErrors
+  bool operator==(const BulkStepped&) const = default;
+};
+
 /// The order of the alternatives is part of the format: append only.
 using Reply = std::variant<Refusal, Enqueued, EnqueuedMany, Claimed, Settled, Beaten, JobChanged,
-                           Done, ScheduleReply>;
+                           Done, ScheduleReply, BulkReply, BulkStepped>;
 
 }  // namespace jobbie::command

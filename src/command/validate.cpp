@@ -249,6 +249,28 @@ std::optional<Refusal> check(const AppendLogs& command) {
   return std::nullopt;
 }
 
+Fault check_bulk(model::BulkAction action, const Blob& queue) {
+  if (auto fault = rules::known(action, model::BulkAction::change_priority, "action")) return fault;
+  if (action == model::BulkAction::move) return rules::queue_name(queue, "move_to_queue");
+  return {};
+}
+
+Fault check(const StartBulk& command) {
+  if (auto fault = check_bulk(command.action, command.queue)) return fault;
+  if (auto fault = rules::at_most_bytes(command.filter, limits::kBulkFilter, "filter"))
+    return fault;
+  if (!base::json::is_object(command.filter.view())) return {Problem::not_an_object, "filter"};
+  return {};
+}
+
+Fault check(const BulkStep& command) {
+  if (command.jobs.size() > limits::kBulkJobs)
+    return {Problem::too_many, "job_ids", limits::kBulkJobs};
+  return command.bulk.is_nil() ? check_bulk(command.action, command.queue) : Fault{};
+}
+
+Fault check(const EndBulk& command) { return rules::not_nil(command.bulk, "bulk_operation_id"); }
+
 std::optional<Refusal> as_refusal(const Fault& fault) { return rules::refuse(fault); }
 std::optional<Refusal> as_refusal(std::optional<Refusal>&& refused) { return std::move(refused); }
 

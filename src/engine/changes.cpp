@@ -46,6 +46,8 @@ command::Changes Core::drain_changes() {
   // Of a job that has gone meanwhile nothing is kept.
   for (auto& logged : std::exchange(logged_lines, {}))
     if (index.find(logged.job.sequence()) != 0) out.emplace_back(std::move(logged));
+  for (const auto sequence : std::exchange(changed_bulks, {}))
+    if (const auto found = bulks.find(sequence); found != bulks.end()) add(found->second);
   release_ended();
   return out;
 }

@@ -59,6 +59,7 @@ void Core::dump(const ItemSink& sink) const {
   for (const auto& [id, worker] : known) sink(worker->record);
   for (const auto& [at, key] : idempotency_times) sink(idempotency.find(key)->second);
   for (const auto& task : tasks) sink(task);
+  for (const auto& [sequence, bulk] : bulks) sink(bulk);
 }
 
 }  // namespace jobbie::engine

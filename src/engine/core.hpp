@@ -140,6 +140,9 @@ class Core {
   Reply run(const command::RemoveWorker& c);
   Reply run(const command::Tick& c);
   Reply run(const command::AppendLogs& c);
+  Reply run(const command::StartBulk& c);
+  Reply run(const command::BulkStep& c);
+  Reply run(const command::EndBulk& c);
 
   // ---- jobs: finding and transitions (jobs.cpp, ends.cpp)
   // -----------------------------------------
@@ -307,6 +310,10 @@ class Core {
 
   command::BeatStatus beat(const command::Beat& beat);
 
+  model::BulkRecord* find_bulk(base::BulkId id);
+  Reply bulk_act(const command::BulkStep& c, JobId job);
+  command::BulkStepped bulk_act_on_all(const command::BulkStep& c);
+
   State cancel_job(Slot slot);
   std::optional<Refusal> check_revival(Slot slot);
   void retry_job(Slot slot);
@@ -441,6 +448,7 @@ class Core {
 
   std::set<std::tuple<Instant, Slot, State>> sweep_times;  ///< (due, queue, ended state)
   std::deque<model::TaskRecord> tasks;
+  std::map<std::uint64_t, model::BulkRecord> bulks;  ///< by sequence
   std::uint64_t watched_task = 0;  ///< the group retry whose first slice is reported
 
   // ---- what has changed since the last drain (changes.cpp)
@@ -462,6 +470,7 @@ class Core {
   std::vector<std::string> new_idempotency;
   std::set<std::uint64_t> changed_tasks;
   std::vector<command::LoggedLines> logged_lines;
+  std::set<std::uint64_t> changed_bulks;
 
   // ---- the state hash (state_hash.cpp)
   // ------------------------------------------------------------

@@ -104,6 +104,12 @@ std::optional<model::JobRecord> Engine::job(base::JobId id) const {
   return core_->record_of(core_->jobs[slot]);
 }
 
+std::vector<model::BulkRecord> Engine::bulks() const {
+  std::vector<model::BulkRecord> out;
+  for (const auto& [sequence, bulk] : core_->bulks) out.push_back(bulk);
+  return out;
+}
+
 std::optional<model::QueueView> Engine::queue(std::string_view name) const {
   const Slot slot = core_->find_queue(name);
   if (slot == 0) return std::nullopt;

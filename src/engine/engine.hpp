@@ -100,6 +100,7 @@ class Engine {
   /// job itself, and ended jobs that were swept.
   [[nodiscard]] bool is_removed(base::JobId id) const;
   [[nodiscard]] const std::vector<command::SweptJobs>& undrained_sweeps() const;
+  [[nodiscard]] std::vector<model::BulkRecord> bulks() const;  ///< by sequence
   [[nodiscard]] Demand demand(std::string_view queue) const;
   [[nodiscard]] std::size_t live_jobs() const;
   /// Of at most `limit` queues, those made first; for those who must not take long.

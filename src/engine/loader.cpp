@@ -38,6 +38,7 @@ struct Loader::Pending {
   base::Result<void> take(model::WorkerRecord record);
   base::Result<void> take(model::IdempotencyRecord record);
   base::Result<void> take(model::JobRecord record);
+  base::Result<void> take(model::BulkRecord record);
   base::Result<void> take(model::TallyRecord record) { return keep(tallies, std::move(record)); }
   base::Result<void> take(model::WindowRecord record) { return keep(windows, std::move(record)); }
   base::Result<void> take(model::TaskRecord record) { return keep(tasks, std::move(record)); }
@@ -116,6 +117,13 @@ base::Result<void> Loader::Pending::take(model::IdempotencyRecord record) {
   if (core->idempotency.contains(record.key.view()))
     return std::unexpected(contradiction("an idempotency key occurs twice"));
   core->add_idempotent(std::move(record));
+  return {};
+}
+
+base::Result<void> Loader::Pending::take(model::BulkRecord record) {
+  const auto sequence = record.id.sequence();
+  if (sequence == 0 || !core->bulks.emplace(sequence, std::move(record)).second)
+    return std::unexpected(contradiction("a bulk operation occurs twice or has no number"));
   return {};
 }
 

@@ -63,6 +63,7 @@ std::uint64_t Core::state_hash() {
   for (const auto& [id, worker] : workers)
     if (worker.known) add(worker.record);
   for (const auto& task : tasks) add(task);
+  for (const auto& [sequence, bulk] : bulks) add(bulk);
   return base::mix64(sum);
 }
 

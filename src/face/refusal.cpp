@@ -101,6 +101,17 @@ Problem problem_of(call::Trouble trouble) {
       return {.status = 500,
               .code = "database_unreadable",
               .detail = "The server could not read its database; its log says more."};
+    case call::Trouble::too_slow:
+      return {.status = 422,
+              .code = "search_too_slow",
+              .detail =
+                  "The search took longer than it may. Narrow it: a queue, states, a time of "
+                  "creation or a batch spare reading every job."};
+    case call::Trouble::behind:
+      return {.status = 503,
+              .code = "database_behind",
+              .detail = "The database is behind what was acknowledged; try again soon.",
+              .retry_after_s = kRetryLater_s};
   }
   return {};
 }

@@ -39,6 +39,11 @@ inline constexpr std::size_t kWorkers = 100'000;
 inline constexpr std::size_t kSchedules = 100'000;
 inline constexpr std::size_t kIdempotencyKeys = 10'000'000;
 inline constexpr std::size_t kRequirementSets = 10'000;  ///< different requirements in one queue
+inline constexpr std::size_t kBulkJobs = 1000;           ///< of one step of a bulk operation
+inline constexpr std::size_t kBulkErrors = 10;           ///< told of one bulk operation
+inline constexpr std::size_t kBulkFilter = 64u << 10;
+inline constexpr std::size_t kBulksRunning = 16;
+inline constexpr std::size_t kBulksKept = 100;  ///< finished ones
 
 inline constexpr base::Duration kDefaultLease = base::seconds(60);
 inline constexpr base::Duration kMinLease = base::milliseconds(100);

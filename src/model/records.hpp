@@ -99,6 +99,52 @@ struct TaskRecord {
   bool operator==(const TaskRecord&) const = default;
 };
 
+/// What a bulk operation does to each of its jobs; those in another state than the action is for
+/// are skipped.
+enum class BulkAction : std::uint8_t {
+  retry = 0,
+  remove = 1,  ///< `delete` on the wire
+  cancel = 2,
+  move = 3,
+  requeue = 4,
+  change_priority = 5,
+};
+enum class BulkStatus : std::uint8_t {
+  processing = 0,
+  completed = 1,
+  cancelled = 2,
+  failed = 3,  ///< its filter could not be read or answered any more
+};
+
+/// A job that could not be acted upon although its state allows it.
+struct BulkError {
+  JobId job;
+  Blob code;
+  Blob message;
+  bool operator==(const BulkError&) const = default;
+};
+
+/// A bulk operation that goes on behind its answer. It visits the jobs that match its filter in the
+/// order of their sequences, each once.
+struct BulkRecord {
+  base::BulkId id;
+  BulkAction action = BulkAction::retry;
+  Blob queue;                       ///< of move
+  std::int32_t priority = kNormal;  ///< of change_priority
+  Blob filter;                      ///< JSON, as it was given
+  std::uint64_t bound = 0;          ///< jobs up to this sequence are meant
+  std::uint64_t cursor = 0;         ///< those up to here have been visited
+  std::uint64_t estimated = 0;      ///< how many matched at the start
+  std::uint64_t affected = 0;
+  std::uint64_t skipped = 0;
+  std::uint64_t failed = 0;
+  std::vector<BulkError> errors;  ///< the first limits::kBulkErrors
+  BulkStatus status = BulkStatus::processing;
+  Instant finished_at;
+  Blob reason;  ///< of `failed`
+  bool operator==(const BulkRecord&) const = default;
+};
+
 /// The engine's own counters.
 struct MetaRecord {
   Instant now;                      ///< log time; never goes back

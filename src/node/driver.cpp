@@ -1,10 +1,12 @@
 // A turn: assemble, commit, apply, answer.
 #include "node/driver.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
 #include "command/codec.hpp"
+#include "node/bulk_runner.hpp"
 #include "node/questions.hpp"
 #include "node/readers.hpp"
 
@@ -16,6 +18,13 @@ call::Trouble trouble_of(const base::Error& error) {
   if (error.code == log::kDiskFull) return call::Trouble::disk_full;
   if (error.code == log::kNotLeader) return call::Trouble::no_leader;
   return call::Trouble::none;
+}
+
+/// What the database is asked for at once: it shows all that was handed over.
+bool is_lookup(const call::Query& query) {
+  return std::holds_alternative<call::JobQuery>(query) ||
+         std::holds_alternative<call::BatchQuery>(query) ||
+         std::holds_alternative<call::WhyQuery>(query);
 }
 
 }  // namespace
@@ -129,17 +138,46 @@ void Driver::note_ready(const std::vector<base::Blob>& ready) {
 }
 
 void Driver::answer_questions() {
-  for (auto& call : questions_) {
-    if (answer_watcher(call)) continue;
-    if (std::holds_alternative<call::StatusQuery>(call->query)) {
-      call->answer = status(true);
-    } else if (!answer_from_engine(*engine_, stats_, *call)) {
-      readers_->ask(std::move(call), engine_->undrained_sweeps());
-      continue;
-    }
+  for (auto& call : questions_) answer_question(std::move(call));
+  questions_.clear();
+}
+
+void Driver::answer_question(std::unique_ptr<call::Call> call) {
+  const call::Query& query = call->query;
+  if (std::holds_alternative<call::BulkQuery>(query)) return bulks_->take(std::move(call));
+  if (std::holds_alternative<call::BulksQuery>(query) && !answer_bulks(*call, false))
+    return watchers_.push_back(std::move(call));
+  if (std::holds_alternative<call::StatusQuery>(query)) call->answer = status(true);
+  if (answer_figures(*call) || answer_from_engine(*engine_, stats_, *call) ||
+      !std::holds_alternative<std::monostate>(call->answer))
+    return outbox_.add(std::move(call));
+  if (is_lookup(query)) return readers_->ask(std::move(call), engine_->undrained_sweeps());
+  // Whoever was answered before finds what was done, so the database gets it first.
+  hand_over();
+  searchers_->ask(std::move(call), handed_index_);
+}
+
+/// False: the operation is where the caller saw it last, and the caller would rather wait.
+bool Driver::answer_bulks(call::Call& call, bool at_once) {
+  const auto& query = std::get<call::BulksQuery>(call.query);
+  call::BulksAnswer answer{.bulks = engine_->bulks()};
+  if (!query.bulk.is_nil())
+    std::erase_if(answer.bulks, [&](const auto& bulk) { return bulk.id != query.bulk; });
+  if (!at_once && query.seen && answer.bulks.size() == 1 &&
+      answer.bulks[0].status == model::BulkStatus::processing &&
+      answer.bulks[0].cursor == *query.seen && watchers_.size() < options_.bounds.reads)
+    return false;
+  std::reverse(answer.bulks.begin(), answer.bulks.end());
+  call.answer = std::move(answer);
+  return true;
+}
+
+/// Now and then: what watchers wait for need not be told at once.
+void Driver::answer_watchers() {
+  for (auto& call : std::exchange(watchers_, {})) {
+    static_cast<void>(answer_bulks(*call, true));
     outbox_.add(std::move(call));
   }
-  questions_.clear();
 }
 
 call::NodeStatus Driver::status(bool with_hash) {

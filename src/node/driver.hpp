@@ -29,6 +29,7 @@
 
 namespace jobbie::node {
 
+class BulkRunner;
 class Readers;
 
 /// Owned by the node's thread from open() on; nothing here is shared.
@@ -42,7 +43,12 @@ class Driver {
   [[nodiscard]] call::EventFeed& feed() { return feed_; }
   /// From any thread.
   [[nodiscard]] call::Health health() const;
-  void use(Readers& readers) { readers_ = &readers; }
+  /// Those that answer lookups, searches and bulk operations; they must outlive the last turn.
+  void use(Readers& readers, Readers& searchers, BulkRunner& bulks) {
+    readers_ = &readers;
+    searchers_ = &searchers;
+    bulks_ = &bulks;
+  }
 
   /// Handles `items` and whatever is due. An error is final: the node must stop.
   base::Result<void> turn(std::vector<Intake::Item>& items, bool draining);
@@ -105,11 +111,14 @@ class Driver {
   void finish(Part part, command::Entry& entry, std::vector<command::Reply>& replies);
   void note_ready(const std::vector<base::Blob>& ready);
   void answer_questions();
+  void answer_question(std::unique_ptr<call::Call> call);
+  bool answer_bulks(call::Call& call, bool at_once);
+  void answer_watchers();
   call::NodeStatus status(bool with_hash);
 
   // What others watch (watch.cpp).
   void tell(std::vector<command::Event>&& events);
-  bool answer_watcher(std::unique_ptr<call::Call>& call);
+  bool answer_figures(call::Call& call);
   call::Metrics metrics();
   void note_health();
 
@@ -133,6 +142,8 @@ class Driver {
   std::unique_ptr<log::Log> log_;
   std::optional<LogClock> log_clock_;
   Readers* readers_ = nullptr;
+  Readers* searchers_ = nullptr;
+  BulkRunner* bulks_ = nullptr;
   std::mt19937_64 random_;
 
   call::EventFeed feed_;
@@ -147,6 +158,7 @@ class Driver {
   bool entry_is_open_ = false;
   std::vector<std::pair<std::string_view, std::uint32_t>> enqueued_;  ///< by the open entry
   std::vector<std::unique_ptr<call::Call>> questions_;
+  std::vector<std::unique_ptr<call::Call>> watchers_;  ///< of bulk operations
   Waiters waiters_;
   std::map<std::string, Wake, std::less<>> wakes_;
   Outbox outbox_;

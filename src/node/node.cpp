@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "node/bulk_runner.hpp"
 #include "node/deliver.hpp"
 #include "node/driver.hpp"
 #include "node/readers.hpp"
@@ -11,6 +12,7 @@ namespace jobbie::node {
 namespace {
 
 constexpr std::size_t kReaderThreads = 2;
+constexpr std::size_t kSearchThreads = 2;
 
 }  // namespace
 
@@ -28,9 +30,13 @@ base::Result<std::unique_ptr<Node>> Node::open(Options options) {
   node->driver_ = *std::move(driver);
   node->readers_ = std::make_unique<Readers>(node->driver_->store(), kReaderThreads,
                                              node->options_.bounds.reads);
-  node->driver_->use(*node->readers_);
+  node->searchers_ = std::make_unique<Readers>(node->driver_->store(), kSearchThreads,
+                                               node->options_.bounds.searches);
+  node->bulks_ = std::make_unique<BulkRunner>(*node, node->options_.bounds.bulks);
+  node->driver_->use(*node->readers_, *node->searchers_, *node->bulks_);
   node->ready_ = true;
   node->thread_ = std::thread([raw = node.get()] { raw->run(); });
+  node->bulks_->start();
   return node;
 }
 
@@ -89,7 +95,11 @@ base::Result<void> Node::stop() {
   for (auto& item : late) refuse(std::move(item.call), call::Trouble::stopping);
   if (!driver_) return {};
   readers_.reset();
-  return driver_->close();
+  searchers_.reset();
+  auto closed = driver_->close();
+  // Last: whatever it still waited for has come back by now.
+  bulks_.reset();
+  return closed;
 }
 
 }  // namespace jobbie::node

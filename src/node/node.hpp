@@ -27,6 +27,8 @@ struct Bounds {
   std::size_t intake_bytes = std::size_t{128} << 20;
   std::size_t waiting_fetches = 100'000;
   std::size_t reads = 10'000;                           ///< questions to the database that wait
+  std::size_t searches = 100;                           ///< searches that wait
+  std::size_t bulks = 100;                              ///< bulk requests that wait
   std::size_t entry_bytes = std::size_t{1} << 20;       ///< an entry is closed when it passes this
   std::size_t round_bytes = std::size_t{8} << 20;       ///< entries that share one sync
   std::uint64_t unstored_rows = 300'000;                ///< changes ahead of the database
@@ -46,6 +48,7 @@ struct Options {
   std::function<void(const base::Error&)> on_fatal;
 };
 
+class BulkRunner;
 class Driver;
 class Readers;
 
@@ -79,6 +82,8 @@ class Node final : public call::Service {
   Options options_;
   Intake intake_;
   std::unique_ptr<Readers> readers_;
+  std::unique_ptr<Readers> searchers_;
+  std::unique_ptr<BulkRunner> bulks_;
   std::unique_ptr<Driver> driver_;
   std::thread thread_;
   std::atomic<bool> ready_ = false;

@@ -1,6 +1,7 @@
 // A small pool: each thread takes one question, answers it from the store, gives it back.
 #include "node/readers.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include "node/deliver.hpp"
@@ -28,6 +29,13 @@ base::Result<call::Why> why_of(const FoundJob& job) {
   return call::Why{.found = true, .state = (*job)->state, .reasons = {}};
 }
 
+/// How long a search waits for the database to catch up.
+constexpr std::chrono::milliseconds kCatchUp{5'000};
+
+call::Trouble trouble_of_search(const base::Error& error) {
+  return error.code == "search_too_slow" ? call::Trouble::too_slow : call::Trouble::unreadable;
+}
+
 }  // namespace
 
 Readers::Readers(store::Store& store, std::size_t threads, std::size_t bound)
@@ -45,16 +53,24 @@ Readers::~Readers() {
 }
 
 void Readers::ask(std::unique_ptr<call::Call> call, std::vector<command::SweptJobs> sweeps) {
+  add({.call = std::move(call), .sweeps = std::move(sweeps), .after = 0});
+}
+
+void Readers::ask(std::unique_ptr<call::Call> call, std::uint64_t after) {
+  add({.call = std::move(call), .sweeps = {}, .after = after});
+}
+
+void Readers::add(Question question) {
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() < bound_) waiting_.push_back({std::move(call), std::move(sweeps)});
+    if (waiting_.size() < bound_) waiting_.push_back(std::move(question));
   }
-  if (!call) {
+  if (!question.call) {
     changed_.notify_one();
     return;
   }
-  call->trouble = call::Trouble::overloaded;
-  deliver(std::move(call));
+  question.call->trouble = call::Trouble::overloaded;
+  deliver(std::move(question.call));
 }
 
 void Readers::work() {
@@ -67,7 +83,10 @@ void Readers::work() {
       question = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    answer(question);
+    if (question.after == 0 || store_.wait_until_written(question.after, kCatchUp))
+      answer(question);
+    else
+      question.call->trouble = call::Trouble::behind;
     deliver(std::move(question.call));
   }
 }
@@ -90,6 +109,59 @@ void Readers::answer(const Question& question) {
     answer_errors(*errors, call);
   else if (const auto* logs = std::get_if<call::LogsQuery>(&call.query))
     answer_logs(*logs, call);
+  else if (const auto* wanted = std::get_if<call::SearchQuery>(&call.query))
+    search(call, *wanted);
+  else if (const auto* batches = std::get_if<call::BatchesQuery>(&call.query))
+    list_batches(call, *batches);
+  else if (const auto* part = std::get_if<call::SliceQuery>(&call.query))
+    slice(call, *part);
+}
+
+void Readers::search(call::Call& call, const call::SearchQuery& query) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto page = store_.search(query.request);
+  if (!page) {
+    call.trouble = trouble_of_search(page.error());
+    return;
+  }
+  const auto took = std::chrono::steady_clock::now() - begin;
+  call.answer = call::SearchAnswer{
+      .page = *std::move(page),
+      .duration_us = std::chrono::duration_cast<std::chrono::microseconds>(took).count()};
+}
+
+void Readers::list_batches(call::Call& call, const call::BatchesQuery& query) {
+  auto found = store_.batches(query.finished, query.before, std::size_t{query.limit} + 1);
+  if (!found) {
+    call.trouble = trouble_of_search(found.error());
+    return;
+  }
+  call::BatchesAnswer answer{.batches = *std::move(found), .more = false};
+  answer.more = answer.batches.size() > query.limit;
+  if (answer.more) answer.batches.resize(query.limit);
+  call.answer = std::move(answer);
+}
+
+void Readers::slice(call::Call& call, const call::SliceQuery& query) {
+  call::SliceAnswer answer;
+  if (query.count) {
+    auto count = store_.count(query.filter);
+    if (!count) {
+      call.trouble = trouble_of_search(count.error());
+      return;
+    }
+    answer.count = count->matches;
+    answer.last = count->last;
+  } else {
+    auto jobs = store_.slice(query.filter,
+                             {.after = query.after, .upto = query.upto, .limit = query.limit});
+    if (!jobs) {
+      call.trouble = trouble_of_search(jobs.error());
+      return;
+    }
+    answer.jobs = *std::move(jobs);
+  }
+  call.answer = std::move(answer);
 }
 
 }  // namespace jobbie::node

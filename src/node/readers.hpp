@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -26,18 +27,25 @@ class Readers {
 
   /// From any thread. Answers the call's query and delivers it; `overloaded` when too many wait.
   /// Ended jobs that `sweeps` means are gone, although the database may not know it yet.
-  void ask(std::unique_ptr<call::Call> call, std::vector<command::SweptJobs> sweeps = {});
+  void ask(std::unique_ptr<call::Call> call, std::vector<command::SweptJobs> sweeps);
+  /// With `after`, what the log has up to that index is in the answer; where the database does not
+  /// get there soon, the answer is `behind`.
+  void ask(std::unique_ptr<call::Call> call, std::uint64_t after);
 
  private:
   struct Question {
     std::unique_ptr<call::Call> call;
     std::vector<command::SweptJobs> sweeps;
+    std::uint64_t after = 0;
   };
 
   void work();
+  void add(Question question);
   void answer(const Question& question);
+  void search(call::Call& call, const call::SearchQuery& query);
+  void list_batches(call::Call& call, const call::BatchesQuery& query);
+  void slice(call::Call& call, const call::SliceQuery& query);
   // Of those who watch (watch.cpp).
-  bool is_written(std::uint64_t index, call::Call& call);
   void answer_errors(const call::ErrorsQuery& query, call::Call& call);
   void answer_logs(const call::LogsQuery& query, call::Call& call);
 

@@ -64,6 +64,7 @@ base::Result<void> Driver::upkeep() {
   if (now < next_upkeep_us_) return {};
   next_upkeep_us_ = now + kUpkeepUs;
   for (auto& waiter : waiters_.take_hung_up()) give_empty(std::move(waiter));
+  answer_watchers();
   outbox_.send();
   const bool full = std::exchange(refused_for_room_, false) || disk_is_full(0);
   if (full != was_full_ && options_.journal != nullptr)
@@ -123,6 +124,7 @@ base::Result<void> Driver::close() {
   for (auto& waiter : waiters_.take_all()) give_empty(std::move(waiter));
   for (auto& item : backlog_) give_back(std::move(item.call), call::Trouble::stopping);
   backlog_.clear();
+  answer_watchers();
   outbox_.send();
   if (!broken_) hand_over();
   auto stored = store_->close();

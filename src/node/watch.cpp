@@ -1,6 +1,4 @@
 // What others watch: events for the stream and the figures, and questions about both.
-#include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "node/driver.hpp"
@@ -9,8 +7,6 @@
 namespace jobbie::node {
 namespace {
 
-/// How long a question waits for the database to catch up with the moment it was asked.
-constexpr std::chrono::milliseconds kCatchUp{5'000};
 /// Failed jobs of each state that are looked at for the groups of errors.
 constexpr std::size_t kFailuresExamined = 20'000;
 
@@ -23,24 +19,14 @@ void Driver::tell(std::vector<command::Event>&& events) {
   feed_.add(applied_index_, std::move(events));
 }
 
-/// Whether it was a watcher's question; then the call has been taken.
-bool Driver::answer_watcher(std::unique_ptr<call::Call>& call) {
-  if (const auto* query = std::get_if<call::StatsQuery>(&call->query)) {
-    call->answer = stats_.curve(query->queue.view(), query->resolution, query->since, query->until,
-                                log_clock_->now());
-  } else if (std::holds_alternative<call::MetricsQuery>(call->query)) {
-    call->answer = metrics();
-  } else {
-    auto* errors = std::get_if<call::ErrorsQuery>(&call->query);
-    auto* logs = std::get_if<call::LogsQuery>(&call->query);
-    if (errors == nullptr && logs == nullptr) return false;
-    // What was acknowledged before must be in the answer: the database gets it now.
-    hand_over();
-    (errors != nullptr ? errors->at_index : logs->at_index) = handed_index_;
-    readers_->ask(std::move(call));
-    return true;
-  }
-  outbox_.add(std::move(call));
+bool Driver::answer_figures(call::Call& call) {
+  if (const auto* query = std::get_if<call::StatsQuery>(&call.query))
+    call.answer = stats_.curve(query->queue.view(), query->resolution, query->since, query->until,
+                               log_clock_->now());
+  else if (std::holds_alternative<call::MetricsQuery>(call.query))
+    call.answer = metrics();
+  else
+    return false;
   return true;
 }
 
@@ -74,14 +60,7 @@ call::Health Driver::health() const {
           .database_writable = store_is_well_.load(std::memory_order_relaxed)};
 }
 
-bool Readers::is_written(std::uint64_t index, call::Call& call) {
-  if (store_.wait_until_written(index, kCatchUp)) return true;
-  call.trouble = store_.trouble() ? call::Trouble::unreadable : call::Trouble::overloaded;
-  return false;
-}
-
 void Readers::answer_errors(const call::ErrorsQuery& query, call::Call& call) {
-  if (!is_written(query.at_index, call)) return;
   stats::ErrorGrouping grouping;
   const auto more =
       store_.failures(query.queue.view(), kFailuresExamined, [&](store::Failure failure) {
@@ -98,7 +77,6 @@ void Readers::answer_errors(const call::ErrorsQuery& query, call::Call& call) {
 }
 
 void Readers::answer_logs(const call::LogsQuery& query, call::Call& call) {
-  if (!is_written(query.at_index, call)) return;
   const auto job = store_.job(query.job);
   auto page = store_.job_log(query.job, query.after, query.limit);
   if (!job || !page) {

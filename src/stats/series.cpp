@@ -10,7 +10,9 @@ Point Series::present() const {
   return point;
 }
 
-void Series::turn_to(std::uint32_t tick) {
+void Series::turn_to(base::Instant at) {
+  const auto tick = static_cast<std::uint32_t>(at.ms / step_ms_);
+  next_ms_ = (at.ms / step_ms_ + 1) * step_ms_;
   if (open_.tick != 0) closed_.push_back(present());
   while (!closed_.empty() && closed_.front().tick + kept_ <= tick) closed_.pop_front();
   open_ = {};

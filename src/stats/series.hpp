@@ -32,8 +32,7 @@ class Series {
 
   /// The point that `at` falls into, to be counted in.
   Point& at(base::Instant at) {
-    const auto tick = static_cast<std::uint32_t>(at.ms / step_ms_);
-    if (tick > open_.tick) turn_to(tick);
+    if (at.ms >= next_ms_) turn_to(at);
     return open_;
   }
   // Of the point that at() gave last.
@@ -46,13 +45,14 @@ class Series {
   [[nodiscard]] base::Instant latest() const { return {open_.tick * step_ms_}; }
 
  private:
-  void turn_to(std::uint32_t tick);
+  void turn_to(base::Instant at);
   [[nodiscard]] Point present() const;
 
   std::int64_t step_ms_;
   std::size_t kept_;
   std::deque<Point> closed_;  ///< oldest first, none older than `kept_` steps before the open one
   Point open_;
+  std::int64_t next_ms_ = 0;  ///< when the open step ends
   Histogram wait_;
   Histogram run_;
 };

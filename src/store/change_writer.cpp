@@ -54,10 +54,12 @@ enum Sql : std::size_t {
   kPutLine,
   kTrimLines,
   kDeleteLines,
+  kPutBulk,
+  kDeleteBulk,
 };
 
 /// By number, except those of jobs, which are made from the list of columns.
-constexpr std::array<std::string_view, kDeleteLines + 1> kWriterSql = {
+constexpr std::array<std::string_view, kDeleteBulk + 1> kWriterSql = {
     "",  // kInsertJob
     "",  // kUpdateJob
     "",  // kUpdateJobLight
@@ -100,6 +102,9 @@ constexpr std::array<std::string_view, kDeleteLines + 1> kWriterSql = {
     "INSERT INTO job_log_rows VALUES (?1, ?2, ?3, ?4, ?5)",
     "DELETE FROM job_log_rows WHERE job = ?1 AND number <= ?2",
     "DELETE FROM job_log_rows WHERE job = ?1",
+    "INSERT OR REPLACE INTO bulk_rows VALUES "
+    "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    "DELETE FROM bulk_rows WHERE seq = ?1",
 };
 
 std::string writer_sql(std::size_t which) {
@@ -136,7 +141,7 @@ std::string id_text(const Id& id) {
 }  // namespace
 
 base::Result<ChangeWriter> ChangeWriter::make(Connection& connection) {
-  static_assert(kDeleteLines + 1 == kStatements);
+  static_assert(kDeleteBulk + 1 == kStatements);
   ChangeWriter writer(connection);
   for (std::size_t i = 0; i < kStatements; ++i) {
     auto statement = connection.prepare(writer_sql(i));
@@ -448,6 +453,30 @@ bool ChangeWriter::put(const model::TaskRecord& task) {
   s.bind(6, std::int64_t{task.flag});
   s.bind_copy(7, id_text(task.job));
   return s.run();
+}
+
+bool ChangeWriter::put(const model::BulkRecord& bulk) {
+  scratch_.clear();
+  command::encode(command::Item(bulk), scratch_);
+  Statement& s = statements_[kPutBulk];
+  s.bind(1, bulk.id.sequence());
+  s.bind_copy(2, bulk.id.text());
+  s.bind(3, static_cast<std::int64_t>(bulk.action));
+  s.bind(4, static_cast<std::int64_t>(bulk.status));
+  s.bind_text(5, bulk.filter.view());
+  s.bind(6, bulk.estimated);
+  s.bind(7, bulk.affected);
+  s.bind(8, bulk.skipped);
+  s.bind(9, bulk.failed);
+  s.bind(10, bulk.id.ulid.time().ms);
+  s.bind(11, bulk.finished_at);
+  s.bind_blob(12, scratch_);
+  return s.run();
+}
+
+bool ChangeWriter::remove(const command::RemovedBulk& removed) {
+  statements_[kDeleteBulk].bind(1, removed.bulk.sequence());
+  return statements_[kDeleteBulk].run();
 }
 
 bool ChangeWriter::remove(const command::RemovedTask& removed) {

@@ -32,7 +32,7 @@ class ChangeWriter {
   [[nodiscard]] bool after_rollback();
 
  private:
-  static constexpr std::size_t kStatements = 34;
+  static constexpr std::size_t kStatements = 36;
 
   explicit ChangeWriter(Connection& connection) : connection_(&connection) {}
   [[nodiscard]] bool put(const command::Item& item, std::uint64_t revision);
@@ -46,6 +46,7 @@ class ChangeWriter {
   [[nodiscard]] bool put(const model::WorkerRecord& worker);
   [[nodiscard]] bool put(const model::IdempotencyRecord& record);
   [[nodiscard]] bool put(const model::TaskRecord& task);
+  [[nodiscard]] bool put(const model::BulkRecord& bulk);
 
   [[nodiscard]] bool put_job(const model::JobRecord& job, std::uint64_t revision);
   [[nodiscard]] bool insert_job(const model::JobRecord& job, std::uint64_t revision);
@@ -57,6 +58,7 @@ class ChangeWriter {
   [[nodiscard]] bool remove(const command::RemovedWorker& removed);
   [[nodiscard]] bool remove(const command::RemovedIdempotency& removed);
   [[nodiscard]] bool remove(const command::RemovedTask& removed);
+  [[nodiscard]] bool remove(const command::RemovedBulk& removed);
   [[nodiscard]] bool sweep(const command::SweptJobs& swept, std::uint64_t revision);
   [[nodiscard]] bool append(const command::LoggedLines& logged);
 

@@ -144,7 +144,8 @@ base::Result<void> load_items(Connection& connection, const ItemSink& sink) {
       {"SELECT record FROM worker_rows", read_record<model::WorkerRecord>},
       {"SELECT key, fingerprint, expires_at, reply FROM idempotency_rows", read_idempotency},
       {"SELECT number, kind, subject, bound, cursor, flag, job_id FROM task_rows ORDER BY number",
-       read_task}};
+       read_task},
+      {"SELECT record FROM bulk_rows", read_record<model::BulkRecord>}};
   for (const auto& [sql, read] : kinds)
     if (auto loaded = load_rows(connection, sql, read, sink); !loaded) return loaded;
   return load_jobs(connection, sink);

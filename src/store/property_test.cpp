@@ -59,7 +59,7 @@ class Changer {
   model::State ended_state() { return static_cast<model::State>(5 + random_.below(3)); }
 
   command::Change removal() {
-    switch (random_.below(8)) {
+    switch (random_.below(9)) {
       case 0:
         return command::RemovedQueue{name("q")};
       case 1:
@@ -70,6 +70,8 @@ class Changer {
         return command::RemovedIdempotency{name("k")};
       case 4:
         return command::RemovedTask{random_.below(5)};
+      case 6:
+        return command::RemovedBulk{id<base::BulkId>(5)};
       case 5:
         return command::SweptJobs{name("q"), ended_state(),
                                   random_.chance(30) ? base::kNever : ended_at()};
@@ -124,6 +126,7 @@ class Changer {
   void fit(model::WorkerRecord& r) { r.spec.id = name("w"); }
   void fit(model::IdempotencyRecord& r) { r.key = name("k"); }
   void fit(model::TaskRecord& r) { r.number = random_.below(5); }
+  void fit(model::BulkRecord& r) { r.id = id<base::BulkId>(5); }
 
   RandomCommand random_;
   std::int64_t now_ = base::days(1000).ms;

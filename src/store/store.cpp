@@ -10,6 +10,7 @@
 #include "store/overlay.hpp"
 #include "store/reader.hpp"
 #include "store/schema.hpp"
+#include "store/searcher.hpp"
 #include "store/trouble.hpp"
 #include "store/watch_rows.hpp"
 #include "store/writer.hpp"
@@ -51,8 +52,18 @@ class Store::Impl {
   Overlay overlay;
   std::optional<Reader> node_reader;
   ReaderPool readers;
+  SearcherPool searchers;
+  std::chrono::milliseconds search_time{};
   Checkpointer checkpointer{trouble};
   Writer writer{overlay, checkpointer, trouble};
+
+  /// Asks a searcher; what stands in the way is kept as trouble.
+  template <typename T, typename Ask>
+  base::Result<T> ask(Ask&& question) {
+    auto result = searchers.with<T>(std::forward<Ask>(question));
+    if (!result && result.error().code != kSearchTooSlow) note_read_error(result.error());
+    return result;
+  }
 
  private:
   using Rows = std::vector<std::pair<model::JobRecord, std::uint64_t>>;
@@ -83,6 +94,8 @@ base::Result<void> Store::Impl::open(const Options& options) {
   if (auto opened = readers.open(path, std::max<std::size_t>(1, options.readers), reader_cache);
       !opened)
     return opened;
+  search_time = options.search_time;
+  searchers.begin(path, std::max<std::size_t>(1, options.searchers), reader_cache);
   if (auto started = checkpointer.start(path, options.checkpoint_every, state->applied_index);
       !started)
     return started;
@@ -104,6 +117,7 @@ base::Result<void> Store::Impl::close() {
   checkpointer.stop();
   node_reader.reset();
   readers.close();
+  searchers.close();
   if (!written)
     return std::unexpected(trouble.get().value_or(
         base::Error{.code = std::string(kDatabaseError), .message = "Not everything is written."}));
@@ -264,6 +278,26 @@ base::Result<bool> Store::failures(std::string_view queue, std::size_t limit,
       [&](Reader& reader) { more = read_failures(reader.connection(), queue, limit, sink); });
   if (!more) impl_->trouble.set(TroubleBox::Source::reader, more.error());
   return more;
+}
+base::Result<search::Page> Store::search(const search::Request& request) {
+  return impl_->ask<search::Page>(
+      [&](Searcher& searcher) { return searcher.search(request, impl_->search_time); });
+}
+base::Result<std::vector<base::JobId>> Store::slice(const search::Filter& filter,
+                                                    const SliceOptions& options) {
+  return impl_->ask<std::vector<base::JobId>>([&](Searcher& searcher) {
+    return searcher.slice(filter, options.after, options.upto, options.limit, impl_->search_time);
+  });
+}
+base::Result<Store::Count> Store::count(const search::Filter& filter) {
+  return impl_->ask<Count>(
+      [&](Searcher& searcher) { return searcher.count(filter, impl_->search_time); });
+}
+base::Result<std::vector<model::BatchRecord>> Store::batches(std::optional<bool> finished,
+                                                             std::uint64_t before,
+                                                             std::size_t limit) {
+  return impl_->ask<std::vector<model::BatchRecord>>(
+      [&](Searcher& searcher) { return searcher.batches(finished, before, limit); });
 }
 std::optional<base::Error> Store::trouble() const { return impl_->trouble.get(); }
 base::Result<void> Store::close() { return impl_->close(); }

@@ -22,6 +22,7 @@
 #include "base/id.hpp"
 #include "base/result.hpp"
 #include "command/item.hpp"
+#include "search/filter.hpp"
 
 namespace jobbie::store {
 
@@ -29,6 +30,8 @@ struct Options {
   std::string path;
   std::size_t cache_bytes = std::size_t{32} << 20;  ///< the writer's; readers take a quarter each
   std::size_t readers = 2;                          ///< concurrent job() and batch() calls
+  std::size_t searchers = 2;                        ///< concurrent searches
+  std::chrono::milliseconds search_time{5'000};     ///< after which a search gives up
   /// A run of the checkpointer after this long at the latest, when anything was written.
   std::chrono::milliseconds checkpoint_every{10'000};
   /// The most pages of 4 KiB the file may have; past it the store says `disk_full`. Zero: no bound.
@@ -108,6 +111,27 @@ class Store {
   /// there are more.
   [[nodiscard]] base::Result<bool> failures(std::string_view queue, std::size_t limit,
                                             const std::function<void(Failure)>& sink);
+  /// Searches see what is written: wait_until_written() comes first. Each gives up with
+  /// `search_too_slow` after Options::search_time.
+  [[nodiscard]] base::Result<search::Page> search(const search::Request& request);
+  /// Up to `limit` jobs that match, after < sequence ≤ upto, in the order of their sequences.
+  struct SliceOptions {
+    std::uint64_t after = 0;
+    std::uint64_t upto = 0;
+    std::size_t limit = 0;
+  };
+  [[nodiscard]] base::Result<std::vector<base::JobId>> slice(const search::Filter& filter,
+                                                             const SliceOptions& options);
+  struct Count {
+    std::uint64_t matches = 0;
+    std::uint64_t last = 0;  ///< the sequence of the latest job
+  };
+  [[nodiscard]] base::Result<Count> count(const search::Filter& filter);
+  /// Up to `limit` batches with sequences below `before`, the latest first; `finished` nothing:
+  /// all.
+  [[nodiscard]] base::Result<std::vector<model::BatchRecord>> batches(std::optional<bool> finished,
+                                                                      std::uint64_t before,
+                                                                      std::size_t limit);
 
   /// What stands in the way: `disk_full`, `disk_error` and `database_busy` pass by themselves, for
   /// the writer tries again every second. `corrupt_database` and `sync_failed` stay. A lookup that

@@ -119,6 +119,8 @@ TEST(Store, AnyRecordComesBack) {
       }
       if (auto* schedule = std::get_if<model::ScheduleRecord>(&item))
         schedule->id = testing::golden::id<base::ScheduleId>(i);
+      if (auto* bulk = std::get_if<model::BulkRecord>(&item))
+        bulk->id = testing::golden::id<base::BulkId>(i);
       changes.emplace_back(std::move(item));
     }
     Reference expected;

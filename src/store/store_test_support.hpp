@@ -69,6 +69,7 @@ struct Reference {
   std::map<std::string, model::WorkerRecord> workers;
   std::map<std::string, model::IdempotencyRecord> idempotency;
   std::map<std::uint64_t, model::TaskRecord> tasks;
+  std::map<base::BulkId, model::BulkRecord> bulks;
   bool operator==(const Reference&) const = default;
 
   static std::string key(const base::Blob& blob) { return std::string(blob.view()); }
@@ -93,6 +94,7 @@ struct Reference {
   void operator()(const model::WorkerRecord& r) { workers[key(r.spec.id)] = r; }
   void operator()(const model::IdempotencyRecord& r) { idempotency[key(r.key)] = r; }
   void operator()(const model::TaskRecord& r) { tasks[r.number] = r; }
+  void operator()(const model::BulkRecord& r) { bulks[r.id] = r; }
   void operator()(const command::Item& item) { std::visit(*this, item); }
   void operator()(const command::RemovedJob& r) { jobs.erase(r.job); }
   void operator()(const command::RemovedQueue& r) {
@@ -111,6 +113,7 @@ struct Reference {
   void operator()(const command::RemovedIdempotency& r) { idempotency.erase(key(r.key)); }
   void operator()(const command::RemovedTask& r) { tasks.erase(r.number); }
   void operator()(const command::LoggedLines&) {}  // compared on their own
+  void operator()(const command::RemovedBulk& r) { bulks.erase(r.bulk); }
 
   void apply(const command::Changes& changes) {
     for (const auto& change : changes) std::visit(*this, change);

@@ -1,7 +1,10 @@
 // Commands on queues, groups, schedules, zones and workers, read from lines.
 #include "script/build.hpp"
 
+#include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 
 #include "script/build_job.hpp"
 
@@ -117,6 +120,22 @@ command::Command build_worker(const Line& line) {
   return out;
 }
 
+/// `bulk ACTION jobs=A,B to=QUEUE priority=N`: a step that belongs to no operation.
+command::Command build_bulk(const Line& line, const Names& names) {
+  static constexpr std::array<std::string_view, 6> kActions = {
+      "retry", "delete", "cancel", "move", "requeue", "change_priority"};
+  const auto& what = line.word(1, "the action");
+  const auto found = std::find(kActions.begin(), kActions.end(), what);
+  if (found == kActions.end()) line.fail("no such action: " + what);
+  command::BulkStep out;
+  out.action = static_cast<model::BulkAction>(found - kActions.begin());
+  out.queue = line.text_blob("to");
+  out.priority = line.number_of<std::int32_t>("priority", model::kNormal);
+  for (const auto& name : line.list("jobs")) out.jobs.push_back(names.job(line, name));
+  line.expect_all_read(2);
+  return out;
+}
+
 }  // namespace
 
 command::Command build_command(const Line& line, const Names& names, base::Instant now) {
@@ -131,6 +150,7 @@ command::Command build_command(const Line& line, const Names& names, base::Insta
     line.expect_all_read(2);
     return out;
   }
+  if (verb == "bulk") return build_bulk(line, names);
   if (verb == "tick") {
     line.expect_all_read(1);
     return command::Tick{};

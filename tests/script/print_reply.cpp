@@ -64,6 +64,17 @@ class ReplyPrinter {
   std::string operator()(const command::JobChanged& r) const {
     return fmt::format("{} {}\n", names_.of(r.job), model::to_string(r.state));
   }
+  std::string operator()(const command::BulkReply& r) const {
+    return fmt::format("bulk #{} bound={} cursor={}\n", r.bulk.id.sequence(), r.bulk.bound,
+                       r.bulk.cursor);
+  }
+  std::string operator()(const command::BulkStepped& r) const {
+    std::string out =
+        fmt::format("affected={} skipped={} failed={}\n", r.affected, r.skipped, r.failed);
+    for (const auto& error : r.errors)
+      out += fmt::format("{} {}\n", names_.of(error.job), error.code.view());
+    return out;
+  }
   std::string operator()(const command::Done& r) const {
     return r.affected == 0 ? "done\n" : fmt::format("done affected={}\n", r.affected);
   }

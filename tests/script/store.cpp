@@ -48,31 +48,34 @@ std::string key_of(const command::Item& item) {
           [](const model::IdempotencyRecord& r) {
             return fmt::format("idempotency {}", r.key.view());
           },
-          [](const model::TaskRecord& r) { return fmt::format("task {:020}", r.number); }},
+          [](const model::TaskRecord& r) { return fmt::format("task {:020}", r.number); },
+          [](const model::BulkRecord& r) { return "bulk " + padded(r.id.ulid); }},
       item);
 }
 
 void MapStore::apply(const command::Changes& changes) {
   for (const auto& change : changes) {
     std::visit(
-        Overloaded{[&](const command::Item& item) { put(item); },
-                   [&](const command::RemovedJob& r) { items_.erase("job " + padded(r.job.ulid)); },
-                   [&](const command::RemovedQueue& r) { remove_queue(r); },
-                   [&](const command::SweptJobs& r) { sweep(r); },
-                   [&](const command::RemovedSchedule& r) {
-                     items_.erase("schedule " + padded(r.schedule.ulid));
-                   },
-                   [&](const command::RemovedWorker& r) {
-                     items_.erase(fmt::format("worker {}", r.worker.view()));
-                   },
-                   [&](const command::RemovedIdempotency& r) {
-                     items_.erase(fmt::format("idempotency {}", r.key.view()));
-                   },
-                   [&](const command::RemovedTask& r) {
-                     items_.erase(fmt::format("task {:020}", r.number));
-                   },
-                   // Logs live beside the items, and nobody asks this store for them.
-                   [](const command::LoggedLines&) {}},
+        Overloaded{
+            [&](const command::Item& item) { put(item); },
+            [&](const command::RemovedJob& r) { items_.erase("job " + padded(r.job.ulid)); },
+            [&](const command::RemovedQueue& r) { remove_queue(r); },
+            [&](const command::SweptJobs& r) { sweep(r); },
+            [&](const command::RemovedSchedule& r) {
+              items_.erase("schedule " + padded(r.schedule.ulid));
+            },
+            [&](const command::RemovedWorker& r) {
+              items_.erase(fmt::format("worker {}", r.worker.view()));
+            },
+            [&](const command::RemovedIdempotency& r) {
+              items_.erase(fmt::format("idempotency {}", r.key.view()));
+            },
+            [&](const command::RemovedTask& r) {
+              items_.erase(fmt::format("task {:020}", r.number));
+            },
+            [&](const command::RemovedBulk& r) { items_.erase("bulk " + padded(r.bulk.ulid)); },
+            // Logs live beside the items, and nobody asks this store for them.
+            [](const command::LoggedLines&) {}},
         change);
   }
 }

@@ -57,6 +57,8 @@ std::size_t kind_of(const command::Command& command, const command::Reply& reply
     }
     std::size_t operator()(const command::JobChanged& r) const { return kFirst + number(r.state); }
     std::size_t operator()(const command::Done& r) const { return kind_of_done(command, r); }
+    std::size_t operator()(const command::BulkReply&) const { return kFirst; }
+    std::size_t operator()(const command::BulkStepped&) const { return kFirst; }
     std::size_t operator()(const command::ScheduleReply& r) const {
       return kind_of_schedule(command, r);
     }
@@ -90,7 +92,10 @@ constexpr std::array<const char*, kVerbs> kVerbNames = {"enqueue",
                                                         "register_worker",
                                                         "remove_worker",
                                                         "tick",
-                                                        "append_logs"};
+                                                        "append_logs",
+                                                        "start_bulk",
+                                                        "bulk_step",
+                                                        "end_bulk"};
 
 std::string state_name(std::size_t state) {
   return state == kNoState ? "none" : model::to_string(static_cast<State>(state));

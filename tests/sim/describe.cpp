@@ -200,6 +200,12 @@ std::string show(const model::IdempotencyRecord& r) {
   return fmt::format("key '{}' fingerprint {} until {}", text(r.key), r.fingerprint,
                      r.expires_at.ms);
 }
+std::string show(const model::BulkRecord& b) {
+  return fmt::format("bulk #{} action {} status {} cursor {} affected {} skipped {} failed {}",
+                     b.id.sequence(), static_cast<int>(b.action), static_cast<int>(b.status),
+                     b.cursor, b.affected, b.skipped, b.failed);
+}
+
 std::string show(const model::TaskRecord& t) {
   return fmt::format("task {} kind {} of '{}' bound {} cursor {} flag {} job {}", t.number,
                      static_cast<int>(t.kind), text(t.subject), t.bound, t.cursor, t.flag,

@@ -24,6 +24,7 @@ std::string show(const model::ScheduleRecord& schedule);
 std::string show(const model::WorkerRecord& worker);
 std::string show(const model::IdempotencyRecord& record);
 std::string show(const model::TaskRecord& task);
+std::string show(const model::BulkRecord& bulk);
 std::string show(const model::MetaRecord& meta);
 
 /// `#7`: jobs are known by their number in traces.

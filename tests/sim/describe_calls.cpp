@@ -159,6 +159,14 @@ struct ShowCommand {
     return fmt::format("remove_worker '{}'", c.worker.view());
   }
   Text operator()(const command::Tick&) const { return "tick"; }
+  Text operator()(const command::StartBulk&) const { return "start_bulk"; }
+  Text operator()(const command::BulkStep& c) const {
+    Text out = fmt::format("bulk_step action {} to '{}' priority {}:", static_cast<int>(c.action),
+                           c.queue.view(), c.priority);
+    for (const auto& job : c.jobs) out += " " + sim::show(job);
+    return out;
+  }
+  Text operator()(const command::EndBulk&) const { return "end_bulk"; }
 };
 
 struct ShowReply {
@@ -200,6 +208,12 @@ struct ShowReply {
     return fmt::format("changed {} {}", sim::show(r.job), model::to_string(r.state));
   }
   Text operator()(const command::Done& r) const { return fmt::format("done {}", r.affected); }
+  Text operator()(const command::BulkReply& r) const {
+    return fmt::format("bulk #{}", r.bulk.id.sequence());
+  }
+  Text operator()(const command::BulkStepped& r) const {
+    return fmt::format("stepped affected {} skipped {} failed {}", r.affected, r.skipped, r.failed);
+  }
   Text operator()(const command::ScheduleReply& r) const {
     Text out = fmt::format("{} job {} next", sim::show(r.schedule), sim::show(r.job));
     for (const auto at : r.next_runs) out += fmt::format(" {}", at.ms);

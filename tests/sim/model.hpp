@@ -275,6 +275,11 @@ class Model {
   Reply on(const command::UpdateSchedule& c);
   Reply on(const command::ScheduleCommand& c);
   Reply on(const command::UpdateZone& c);
+
+  // model_bulk.cpp
+  Reply on(const command::StartBulk& c);
+  Reply on(const command::BulkStep& c);
+  Reply on(const command::EndBulk& c);
   bool name_taken(std::string_view name, Seq by_other_than) const;
   Instant first_run_after(const ScheduleState& schedule, Instant after) const;
   command::ScheduleReply shown(const ScheduleState& schedule) const;

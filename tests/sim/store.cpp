@@ -63,6 +63,7 @@ struct Store::Apply {
   void operator()(const model::WorkerRecord& r) const { store.workers_[key(r.spec.id)] = r; }
   void operator()(const model::IdempotencyRecord& r) const { store.idempotency_[key(r.key)] = r; }
   void operator()(const model::TaskRecord& r) const { store.tasks_[r.number] = r; }
+  void operator()(const model::BulkRecord& r) const { store.bulks_[r.id] = r; }
 
   void operator()(const command::Item& item) const { std::visit(*this, item); }
   void operator()(const command::RemovedJob& r) const { store.jobs_.erase(r.job); }
@@ -80,6 +81,7 @@ struct Store::Apply {
   }
   void operator()(const command::RemovedTask& r) const { store.tasks_.erase(r.number); }
   void operator()(const command::LoggedLines&) const {}  // never asked for
+  void operator()(const command::RemovedBulk& r) const { store.bulks_.erase(r.bulk); }
 };
 
 void Store::apply(const command::Changes& changes) {
@@ -165,7 +167,8 @@ std::string Store::difference(const engine::Engine& engine) const {
         first_difference("schedule", schedules_, dumped.schedules_, all),
         first_difference("worker", workers_, dumped.workers_, all),
         first_difference("idempotency", idempotency_, dumped.idempotency_, all),
-        first_difference("task", tasks_, dumped.tasks_, all)}) {
+        first_difference("task", tasks_, dumped.tasks_, all),
+        first_difference("bulk", bulks_, dumped.bulks_, all)}) {
     if (!text.empty()) return text;
   }
   return {};

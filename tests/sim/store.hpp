@@ -54,6 +54,7 @@ class Store final : public engine::EndedJobs {
   std::map<std::string, model::WorkerRecord> workers_;
   std::map<std::string, model::IdempotencyRecord> idempotency_;
   std::map<std::uint64_t, model::TaskRecord> tasks_;
+  std::map<base::BulkId, model::BulkRecord> bulks_;
 };
 
 }  // namespace jobbie::sim

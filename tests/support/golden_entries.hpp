@@ -90,6 +90,20 @@ inline Named<command::Command> later_commands() {
                              .level = model::LogLevel::warning,
                              .message = text("slow")},
                             {.at = {}, .level = model::LogLevel::info, .message = text("plain")}}}},
+      {"start_bulk", StartBulk{.action = model::BulkAction::move,
+                               .queue = text("emails.legacy"),
+                               .priority = model::kHigh,
+                               .filter = text(R"({"state":["dead"]})"),
+                               .estimated = 142'000}},
+      {"bulk_step", BulkStep{.bulk = id<base::BulkId>(78),
+                             .action = model::BulkAction::change_priority,
+                             .queue = text("emails.legacy"),
+                             .priority = model::kCritical,
+                             .jobs = {job_id(42), job_id(43)},
+                             .after = 41,
+                             .upto = 43,
+                             .last = true}},
+      {"end_bulk", EndBulk{.bulk = id<base::BulkId>(78), .reason = text("its filter is odd")}},
   };
 }
 

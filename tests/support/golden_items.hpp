@@ -127,4 +127,10 @@ inline Named<command::Item> items() {
   };
 }
 
+/// Those that came later: the golden checkpoint stays as it was written.
+inline Named<command::Item> later_items() {
+  using namespace model;
+  return {{"bulk", full_bulk()}};
+}
+
 }  // namespace jobbie::testing::golden

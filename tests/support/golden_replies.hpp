@@ -47,6 +47,13 @@ inline Named<command::Reply> replies() {
       {"schedule_reply", ScheduleReply{.schedule = full_schedule_record(),
                                        .next_runs = {{1'760'100'000'000}, {1'760'200'000'000}},
                                        .job = job_id(99)}},
+      {"bulk_reply", BulkReply{.bulk = full_bulk()}},
+      {"bulk_stepped", BulkStepped{.affected = 9,
+                                   .skipped = 8,
+                                   .failed = 7,
+                                   .errors = {{.job = job_id(42),
+                                               .code = text("unique_conflict"),
+                                               .message = text("held")}}}},
   };
 }
 

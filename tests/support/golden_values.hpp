@@ -102,4 +102,22 @@ inline model::WorkerSpec full_worker() {
           .draining = true};
 }
 
+inline model::BulkRecord full_bulk() {
+  return {.id = id<base::BulkId>(78),
+          .action = model::BulkAction::move,
+          .queue = text("emails.legacy"),
+          .priority = model::kHigh,
+          .filter = text(R"({"state":["dead"]})"),
+          .bound = 77,
+          .cursor = 42,
+          .estimated = 142'000,
+          .affected = 30,
+          .skipped = 20,
+          .failed = 10,
+          .errors = {{.job = job_id(42), .code = text("unique_conflict"), .message = text("held")}},
+          .status = model::BulkStatus::failed,
+          .finished_at = {1'760'000'000'400},
+          .reason = text("its filter is odd")};
+}
+
 }  // namespace jobbie::testing::golden

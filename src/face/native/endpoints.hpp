@@ -6,12 +6,15 @@
 #include <memory>
 #include <string_view>
 
+#include "base/json_writer.hpp"
 #include "call/call.hpp"
 #include "face/answer.hpp"
 #include "face/exchange.hpp"
 #include "face/native/native.hpp"
 #include "face/problem.hpp"
 #include "http/message.hpp"
+#include "model/records.hpp"
+#include "search/filter.hpp"
 
 namespace jobbie::face::native {
 
@@ -94,6 +97,23 @@ struct LogRead {
 [[nodiscard]] Outcome worker(const Input& input);
 [[nodiscard]] Outcome worker_register(const Input& input);
 [[nodiscard]] Outcome worker_remove(const Input& input);
+[[nodiscard]] Outcome search_jobs(const Input& input);
+[[nodiscard]] Outcome list_jobs(const Input& input);
+[[nodiscard]] Outcome list_dead(const Input& input);
+[[nodiscard]] Outcome list_batches(const Input& input);
+[[nodiscard]] Outcome bulk(const Input& input);
+[[nodiscard]] Outcome bulk_operation(const Input& input);
+[[nodiscard]] Outcome bulk_operations(const Input& input);
+[[nodiscard]] Outcome cancel_bulk(const Input& input);
+
+/// How a job and a batch are written wherever they occur.
+void write_job_record(base::json::Writer& json, const model::JobRecord& job);
+void write_batch_record(base::json::Writer& json, const model::BatchRecord& batch);
+/// What a filter that could not be read is on the wire; `prefix` goes before the field's name.
+[[nodiscard]] Problem filter_problem(const search::Fault& fault, std::string_view prefix = {});
+/// The parameters of a query string, or the problem with it.
+[[nodiscard]] std::expected<search::Parameters, Problem> parameters_of(
+    const http::Request& request);
 
 void healthz(Answer& out);
 void readyz(const call::Health& health, Answer& out);

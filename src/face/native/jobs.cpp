@@ -28,6 +28,7 @@ void write_times(Writer& json, const model::JobRecord& job) {
 }
 
 void write_errors(Writer& json, const model::JobRecord& job) {
+  write_text(json, "last_error", job.errors.empty() ? base::Blob() : job.errors.back().error);
   json.member("errors").begin_array();
   for (const auto& error : job.errors) {
     json.begin_object();
@@ -150,6 +151,8 @@ void write_policy(Writer& json, const model::JobSpec& spec) {
   json.member("on_failure").plain(word(kOnFailureNames, spec.on_failure));
   write_text(json, "traceparent", spec.traceparent);
 }
+void write_job_record(Writer& json, const model::JobRecord& job) { write_job(json, job); }
+void write_batch_record(Writer& json, const model::BatchRecord& batch) { write_batch(json, batch); }
 
 Outcome job(const Input& input) {
   const auto id = base::JobId::parse(input.id);

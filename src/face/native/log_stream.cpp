@@ -69,6 +69,7 @@ Watcher::Standing LogStream::serve(EventPages& pages) {
 
 void LogStream::beat() {
   if (begun_) stream_.write(": still here\n\n");
+  if (look_again_) hub_.pump_soon();
 }
 
 void LogStream::take(call::Trouble trouble, const call::Answer& answer) {
@@ -90,10 +91,10 @@ void LogStream::take(call::Trouble trouble, const call::Answer& answer) {
     stream_ = responder_.stream(stream_head());
   }
   if (failed) {
-    look_again_ = true;  // with the next sign of life
-  } else {
-    write_lines(*log);
+    look_again_ = true;  // with the next event or sign of life: the node has enough to do
+    return;
   }
+  write_lines(*log);
   hub_.pump_soon();
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "face/native/bulk.hpp"
 #include "face/native/endpoints.hpp"
 #include "face/native/event_hub.hpp"
 #include "face/native/sse.hpp"
@@ -90,6 +91,15 @@ constexpr std::array kRoutes = {
     Route{Method::get, "/api/v1/errors/{id}", native::error_group},
     Route{Method::post, "/api/v1/jobs/{id}/logs", native::append_logs, true},
     Route{Method::get, "/api/v1/jobs/{id}/logs", native::job_logs},
+    Route{Method::post, "/api/v1/jobs/search", native::search_jobs},
+    Route{Method::get, "/api/v1/jobs", native::list_jobs},
+    Route{Method::get, "/api/v1/dead", native::list_dead},
+    Route{Method::get, "/api/v1/batches", native::list_batches},
+    Route{Method::post, "/api/v1/jobs/bulk", native::bulk, true},
+    Route{Method::get, "/api/v1/bulk", native::bulk_operations},
+    Route{Method::get, "/api/v1/bulk/{id}", native::bulk_operation},
+    Route{Method::del, "/api/v1/bulk/{id}", native::cancel_bulk},
+    Route{Method::get, "/api/v1/bulk/{id}/progress", native::bulk_operation},
     Route{Method::get, "/healthz", nullptr},
     Route{Method::get, "/readyz", nullptr},
     Route{Method::get, "/", nullptr},
@@ -222,6 +232,9 @@ void Native::handle(const http::Request& request, http::Responder responder) {
   if (prepared.watch) return hub_of(responder.loop()).watch(std::move(responder), *prepared.watch);
   if (prepared.follow)
     return hub_of(responder.loop()).follow(std::move(responder), *prepared.follow);
+  if (prepared.exchange && native::wants_progress_events(request))
+    if (const auto* bulks = std::get_if<call::BulksQuery>(&prepared.exchange->query))
+      return native::stream_progress(bulks->bulk, service_, inbox, std::move(responder));
   if (!prepared.exchange) return send(responder, std::move(prepared.answer));
   prepared.exchange->answer_through(std::move(responder));
   if (prepared.exchange->wait.ms > 0) prepared.exchange->watch_hang_up();

@@ -1,0 +1,24 @@
+// How a bulk operation is written, and how its progress is watched. Private to the folder.
+#pragma once
+
+#include <memory>
+
+#include "base/id.hpp"
+#include "base/json_writer.hpp"
+#include "call/call.hpp"
+#include "http/server.hpp"
+#include "model/records.hpp"
+
+namespace jobbie::face::native {
+
+void write_bulk(base::json::Writer& json, const model::BulkRecord& bulk);
+
+/// Whether the request wants the progress of an operation as server-sent events.
+[[nodiscard]] bool wants_progress_events(const http::Request& request);
+
+/// Streams the progress of an operation until it has ended or the client has gone. On the thread of
+/// the responder's loop; `inbox` is that thread's.
+void stream_progress(base::BulkId bulk, call::Service& service, call::Inbox& inbox,
+                     http::Responder responder);
+
+}  // namespace jobbie::face::native

@@ -1,0 +1,138 @@
+// Filters from JSON and from parameters, cursors, prefixes, and the SQL they come to.
+#include "search/filter.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "search/sql.hpp"
+
+namespace jobbie::search {
+namespace {
+
+TEST(Filter, ReadsEveryField) {
+  const auto request = read_request(R"({"queue":"emails.*","state":["pending","dead"],
+    "priority":"normal","tags":{"tenant":"acme","n":2},"payload_contains":"x","payload_jq":".a == 1",
+    "created_after":"2026-02-10T00:00:00Z","created_before":"2026-02-11T23:59:59Z",
+    "scheduled_after":"2026-02-10T00:00:00Z","scheduled_before":"2026-02-11T00:00:00Z",
+    "started_after":"2026-02-10T00:00:00Z","started_before":"2026-02-11T00:00:00Z",
+    "completed_after":"2026-02-10T00:00:00Z","completed_before":"2026-02-11T00:00:00Z",
+    "failed_after":"2026-02-10T00:00:00Z","failed_before":"2026-02-11T00:00:00Z",
+    "expire_after":"2026-02-10T00:00:00Z","expire_before":"2026-02-11T00:00:00Z",
+    "worker_id":"w","has_errors":true,"error_contains":"SMTP",
+    "batch_id":"batch_01JZ0000000000000000000001","schedule_id":"sched_01JZ0000000000000000000001",
+    "group":"g","unique_key":"u","attempt_min":1,"attempt_max":5,"job_id_prefix":"job_01",
+    "ids":["job_01JZ0000000000000000000001","nonsense"],"sort":"priority","order":"asc",
+    "cursor":null,"limit":7})");
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  const Filter& filter = request->filter;
+  EXPECT_EQ(filter.queue, "emails.*");
+  EXPECT_EQ(filter.states.size(), 2U);
+  EXPECT_EQ(filter.priority, model::kNormal);
+  EXPECT_EQ(filter.tags.size(), 2U);
+  EXPECT_TRUE(filter.payload_jq.has_value());
+  EXPECT_TRUE(filter.created.given() && filter.expires.given() && filter.failed.given());
+  EXPECT_EQ(filter.ids->size(), 1U);
+  EXPECT_TRUE(filter.batch && filter.schedule && filter.id_range);
+  EXPECT_FALSE(filter.nothing);
+  EXPECT_EQ(request->sort, Sort::priority);
+  EXPECT_EQ(request->order, Order::asc);
+  EXPECT_EQ(request->limit, 7U);
+}
+
+struct Bad {
+  const char* json;
+  const char* code;
+  const char* field;
+};
+
+TEST(Filter, RefusesWithCodeAndField) {
+  const Bad cases[] = {{"{", "bad_json", ""},
+                       {"[]", "wrong_type", ""},
+                       {R"({"quue":"a"})", "unknown_field", "quue"},
+                       {R"({"queue":1})", "wrong_type", "queue"},
+                       {R"({"queue":"a b"})", "invalid", "queue"},
+                       {R"({"state":["asleep"]})", "invalid", "state"},
+                       {R"({"state":"pending","state":"dead"})", "duplicate_field", "state"},
+                       {R"({"priority":"urgent"})", "invalid", "priority"},
+                       {R"({"priority":1.5})", "invalid", "priority"},
+                       {R"({"tags":["a"]})", "wrong_type", "tags"},
+                       {R"({"payload_contains":""})", "invalid", "payload_contains"},
+                       {R"({"payload_jq":".a ="})", "bad_jq", "payload_jq"},
+                       {R"({"created_after":"yesterday"})", "invalid", "created_after"},
+                       {R"({"has_errors":"yes"})", "wrong_type", "has_errors"},
+                       {R"({"ids":"job_1"})", "wrong_type", "ids"},
+                       {R"({"limit":1001})", "invalid", "limit"},
+                       {R"({"limit":0})", "invalid", "limit"},
+                       {R"({"attempt_min":-1})", "invalid", "attempt_min"},
+                       {R"({"sort":"name"})", "invalid", "sort"},
+                       {R"({"order":"up"})", "invalid", "order"},
+                       {R"({"cursor":"eyJ"})", "bad_cursor", "cursor"}};
+  for (const auto& bad : cases) {
+    const auto request = read_request(bad.json);
+    ASSERT_FALSE(request.has_value()) << bad.json;
+    EXPECT_EQ(request.error().code, bad.code) << bad.json;
+    EXPECT_EQ(request.error().field, bad.field) << bad.json;
+    EXPECT_FALSE(request.error().message.empty()) << bad.json;
+  }
+  EXPECT_FALSE(read_filter(R"({"limit":5})").has_value());
+}
+
+TEST(Filter, ParametersSayTheSame) {
+  const auto request = read_parameters({{"queue", "q"},
+                                        {"state", "dead,completed"},
+                                        {"priority", "-3"},
+                                        {"tags", R"({"a":1})"},
+                                        {"has_errors", "false"},
+                                        {"limit", "10"}});
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  EXPECT_EQ(request->filter.states.size(), 2U);
+  EXPECT_EQ(request->filter.priority, -3);
+  EXPECT_EQ(request->filter.has_errors, false);
+  EXPECT_EQ(request->limit, 10U);
+  EXPECT_EQ(read_parameters({{"statte", "dead"}}).error().code, "unknown_field");
+  EXPECT_EQ(read_parameters({{"limit", "many"}}).error().field, "limit");
+  EXPECT_EQ(read_parameters({{"tags", "x"}}).error().field, "tags");
+}
+
+TEST(Cursor, BelongsToItsSearch) {
+  const Place place{.key = -7, .sequence = 1234567};
+  const auto text = write_cursor(Sort::priority, Order::desc, place);
+  EXPECT_EQ(read_cursor(text, Sort::priority, Order::desc), place);
+  EXPECT_FALSE(read_cursor(text, Sort::priority, Order::asc));
+  EXPECT_FALSE(read_cursor(text, Sort::attempt, Order::desc));
+  EXPECT_FALSE(read_cursor(text.substr(2), Sort::priority, Order::desc));
+  std::string forged = text;
+  forged[5] = forged[5] == '0' ? '1' : '0';
+  EXPECT_FALSE(read_cursor(forged, Sort::priority, Order::desc));
+}
+
+TEST(IdPrefix, CoversExactlyWhatBeginsSo) {
+  const auto id = base::JobId::parse("job_01JZ0000000000000000000042").value();
+  for (std::size_t length = 0; length <= id.text().size(); ++length) {
+    const auto range = ids_beginning_with(id.text().substr(0, length));
+    ASSERT_TRUE(range.has_value()) << length;
+    EXPECT_LE(range->first, id.ulid);
+    EXPECT_GE(range->last, id.ulid);
+  }
+  const auto range = ids_beginning_with("job_01JZ00000000000000000000").value();
+  EXPECT_LT(range.last, base::JobId::parse("job_01JZ0000000000000000000100")->ulid);
+  EXPECT_FALSE(ids_beginning_with("batch_"));
+  EXPECT_FALSE(ids_beginning_with("job_8"));
+  EXPECT_FALSE(ids_beginning_with("job_01jz"));
+  EXPECT_FALSE(ids_beginning_with(id.text() + "0"));
+}
+
+TEST(Sql, BindsWhatCallersWrite) {
+  Request request;
+  request.filter.queue = "a'b";
+  request.filter.worker = "w'; DROP TABLE job_rows";
+  const auto where = translate(request, {}, Path::index);
+  EXPECT_EQ(where.sql.find('\''), std::string::npos) << where.sql;
+  EXPECT_EQ(where.binds.size(), 2U);
+  EXPECT_FALSE(where.indexed);
+  EXPECT_TRUE(translate({}, {}, Path::index).indexed);
+}
+
+}  // namespace
+}  // namespace jobbie::search

@@ -1,0 +1,105 @@
+// The expressions of `payload_jq`: a safe subset of jq that says yes or no about one JSON text.
+//
+// An expression is parsed once into a short list of nodes and then asked about many payloads. There
+// are no loops, no variables and no backtracking: what a question costs is bounded by the number of
+// nodes (kMaxNodes) times the payload. docs/api.md describes the language and where it differs from
+// jq.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace jobbie::search {
+
+/// Longer expressions are refused unread.
+inline constexpr std::size_t kMaxJqBytes = 4096;
+inline constexpr std::size_t kMaxJqNodes = 256;
+/// How deep parentheses, calls and pipes may nest.
+inline constexpr std::size_t kMaxJqDepth = 32;
+
+/// The code of every fault; `position` is the byte of the expression at fault.
+inline constexpr std::string_view kBadJq = "bad_jq";
+
+/// A regular expression without choice and repetition: `^`, `$`, `.`, `.*` and characters.
+struct Pattern {
+  struct Piece {
+    std::string bytes;
+    std::vector<bool> any;  ///< which of the bytes stand for any character
+  };
+  std::vector<Piece> pieces;  ///< parted by `.*`
+  bool at_start = false;
+  bool at_end = false;
+};
+
+struct JqNode {
+  enum class Kind : std::uint8_t {
+    identity,
+    field,     ///< `text` of the value of `left`
+    index,     ///< `number` of the value of `left`
+    constant,  ///< `text` is JSON
+    pipe,      ///< `left`, whose value is the input of `right`
+    logical_and,
+    logical_or,
+    equal,
+    not_equal,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    logical_not,
+    length,
+    type,
+    downcase,
+    has,  ///< of the value of `left`, as are those below
+    starts_with,
+    ends_with,
+    contains,
+    test,
+    select,
+  };
+  Kind kind = Kind::identity;
+  std::uint16_t left = 0;
+  std::uint16_t right = 0;
+  std::int64_t number = 0;
+  std::string text = {};
+  Pattern pattern = {};
+};
+
+/// A value; safe to ask from several threads.
+class Jq {
+ public:
+  static base::Result<Jq> parse(std::string_view text);
+  /// Whether the object `json` has a member `key` that equals the JSON value `value`.
+  static Jq member_equals(std::string_view key, std::string_view value);
+
+  /// Whether the expression gives a value for `json` that is neither null nor false. Where jq
+  /// would stop with an error (a number has no fields), the answer is no. `json` should be valid;
+  /// of text that is not, any answer may come, and nothing worse.
+  [[nodiscard]] bool matches(std::string_view json) const;
+
+  [[nodiscard]] const std::vector<JqNode>& nodes() const { return nodes_; }
+  [[nodiscard]] std::uint16_t root() const { return root_; }
+
+ private:
+  friend class JqParser;
+  /// Fills needs_, once the nodes are there.
+  void find_needs();
+  /// False: the walk would come to no.
+  [[nodiscard]] bool can_match(std::string_view json) const;
+
+  std::vector<JqNode> nodes_;
+  std::vector<std::string> needs_;  ///< texts that a payload without escapes must contain
+  std::uint16_t root_ = 0;
+};
+
+/// The pattern that `text` stands for; an error at the byte that is beyond the subset.
+[[nodiscard]] base::Result<Pattern> parse_pattern(std::string_view text);
+/// Whether it occurs in `text`. Takes time O(|pattern| · |text|) at worst.
+[[nodiscard]] bool occurs(const Pattern& pattern, std::string_view text);
+
+}  // namespace jobbie::search

@@ -1,0 +1,46 @@
+// A filter as SQL over job_rows, with every value bound.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "search/filter.hpp"
+
+namespace jobbie::search {
+
+using Bind = std::variant<std::int64_t, std::string>;
+
+/// What a row is asked that SQL has no words for: `holds(number, text)` in the SQL.
+using Predicate = std::variant<Jq, std::string>;  ///< an expression, or a text to be contained
+[[nodiscard]] bool holds(const Predicate& predicate, std::string_view text);
+
+/// The sequences that can match at all, both ends included. Ids, and with them moments of creation,
+/// rise with the sequence: who knows the rows turns `created` into such a range, and translate()
+/// says nothing more of it.
+struct SequenceRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = base::kMaxSequence;
+};
+
+struct Where {
+  std::string sql;  ///< a condition on `j`, a row of job_rows
+  std::vector<Bind> binds;
+  std::vector<Predicate> predicates;
+  /// Only columns that stand in an index are looked at, so that counting is cheap.
+  bool indexed = true;
+};
+
+/// How the rows are best found.
+enum class Path : std::uint8_t {
+  index,  ///< SQLite's choice
+  table,  ///< in the order of creation: matches are dense, or the range is short
+};
+
+/// `after` and `range` add to the filter.
+[[nodiscard]] Where translate(const Request& request, const SequenceRange& range, Path path);
+/// What the rows are sorted by, as SQL.
+[[nodiscard]] std::string sort_key(Sort sort);
+
+}  // namespace jobbie::search

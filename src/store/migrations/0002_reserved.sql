@@ -1,2 +1,0 @@
--- This number is taken by another change of the schema.
-SELECT 1;

@@ -1,0 +1,410 @@
+// Searching: which way through the file, and what comes out of it.
+#include "store/searcher.hpp"
+
+#include <algorithm>
+#include <sqlite3.h>
+
+#include "model/limits.hpp"
+#include "store/job_rows.hpp"
+#include "store/overlay.hpp"
+#include "store/reader.hpp"
+
+namespace jobbie::store {
+namespace {
+
+using search::Order;
+using search::Path;
+using search::Sort;
+using Clock = std::chrono::steady_clock;
+
+/// Steps of SQLite's machine between two looks at the clock.
+constexpr int kStepsBetween = 20'000;
+/// A range of so many sequences is walked, whatever index there is.
+constexpr std::uint64_t kShortRange = 20'000;
+
+/// A page of large jobs ends early.
+constexpr std::size_t kShownBytes = std::size_t{8} << 20;
+
+/// The rule of the view `jobs`: what a sweep has condemned is gone.
+constexpr std::string_view kNotSwept =
+    " AND NOT EXISTS (SELECT 1 FROM sweep_rows w WHERE w.queue = j.queue AND w.state = j.state "
+    "AND j.ended_at < w.before AND j.revision < w.revision)";
+
+std::string_view text_of(sqlite3_value* value) {
+  if (sqlite3_value_type(value) == SQLITE_NULL) return "null";  // as a job without a payload shows
+  // As a blob, since a text would be copied to get a zero at its end.
+  const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
+  return {bytes == nullptr ? "" : bytes, static_cast<std::size_t>(sqlite3_value_bytes(value))};
+}
+
+/// `holds(number, text)`: asks the predicate of that number.
+void holds(sqlite3_context* context, int, sqlite3_value** values) {
+  const auto& predicates =
+      *static_cast<const std::vector<search::Predicate>*>(sqlite3_user_data(context));
+  const auto number = static_cast<std::size_t>(sqlite3_value_int64(values[0]));
+  sqlite3_result_int(
+      context, number < predicates.size() && search::holds(predicates[number], text_of(values[1])));
+}
+
+int is_over(void* deadline) {
+  return Clock::now() >= *static_cast<const Clock::time_point*>(deadline) ? 1 : 0;
+}
+
+void bind_all(Statement& statement, const std::vector<search::Bind>& binds) {
+  for (std::size_t i = 0; i < binds.size(); ++i) {
+    const int parameter = static_cast<int>(i) + 1;
+    if (const auto* number = std::get_if<std::int64_t>(&binds[i]))
+      statement.bind(parameter, *number);
+    else
+      statement.bind_key(parameter, std::get<std::string>(binds[i]));
+  }
+}
+
+/// The texts that can be long.
+std::size_t shown_bytes(const model::JobRecord& job) {
+  std::size_t bytes = job.spec.payload.size() + job.result.size() + job.checkpoint.size();
+  for (const auto& error : job.errors) bytes += error.error.size() + error.backtrace.size();
+  return bytes;
+}
+
+std::string order_by(Sort sort, Order order) {
+  const std::string direction = order == Order::desc ? " DESC" : " ASC";
+  if (sort == Sort::created_at) return " ORDER BY j.seq" + direction;
+  return " ORDER BY " + search::sort_key(sort) + direction + ", j.seq" + direction;
+}
+
+}  // namespace
+
+/// One state of the file, and the clock that ends what takes too long.
+class Searcher::Transaction {
+ public:
+  Transaction(Searcher& searcher, std::chrono::milliseconds at_most) : searcher_(searcher) {
+    searcher_.deadline_ = Clock::now() + at_most;
+    sqlite3_progress_handler(searcher_.connection_.handle(), kStepsBetween, is_over,
+                             &searcher_.deadline_);
+    begun_ = searcher_.connection_.exec("BEGIN");
+  }
+  ~Transaction() {
+    sqlite3_progress_handler(searcher_.connection_.handle(), 0, nullptr, nullptr);
+    // A read that was interrupted may have ended the transaction by itself.
+    static_cast<void>(searcher_.connection_.exec("ROLLBACK"));
+  }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  /// What a search needs to know before it begins.
+  base::Result<void> prepare(const search::Filter& filter) {
+    if (!begun_) return begun_;
+    auto sweeps = searcher_.any_sweeps();
+    if (!sweeps) return std::unexpected(std::move(sweeps).error());
+    searcher_.sweeps_ = *sweeps;
+    auto range = searcher_.range_of(filter);
+    if (!range) return std::unexpected(std::move(range).error());
+    searcher_.range_ = *range;
+    return {};
+  }
+
+ private:
+  Searcher& searcher_;
+  base::Result<void> begun_;
+};
+
+base::Result<std::unique_ptr<Searcher>> Searcher::open(const std::string& path,
+                                                       std::size_t cache_bytes) {
+  auto connection = Connection::open(path, Access::read_only, cache_bytes);
+  if (!connection) return std::unexpected(std::move(connection).error());
+  auto searcher = std::make_unique<Searcher>();
+  searcher->connection_ = *std::move(connection);
+  // SQLite keeps the address: the searcher does not move.
+  if (sqlite3_create_function_v2(searcher->connection_.handle(), "holds", 2,
+                                 SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+                                 &searcher->predicates_, holds, nullptr, nullptr,
+                                 nullptr) != SQLITE_OK)
+    return std::unexpected(searcher->connection_.error());
+  const std::pair<Statement*, std::string> wanted[] = {
+      {&searcher->job_, "SELECT " + job_columns() + " FROM job_rows WHERE seq = ?1"},
+      {&searcher->errors_, std::string(kSelectErrors)},
+      {&searcher->created_,
+       "SELECT seq, created_at FROM job_rows WHERE seq >= ?1 ORDER BY seq LIMIT 1"}};
+  for (const auto& [statement, sql] : wanted) {
+    auto prepared = searcher->connection_.prepare(sql);
+    if (!prepared) return std::unexpected(std::move(prepared).error());
+    *statement = *std::move(prepared);
+  }
+  return searcher;
+}
+
+base::Error Searcher::failure() const {
+  if (sqlite3_errcode(connection_.handle()) == SQLITE_INTERRUPT)
+    return {.code = std::string(kSearchTooSlow), .message = "The search took too long."};
+  return connection_.error();
+}
+
+base::Result<bool> Searcher::any_sweeps() {
+  auto found = connection_.query_integer("SELECT EXISTS (SELECT 1 FROM sweep_rows)");
+  if (!found) return std::unexpected(std::move(found).error());
+  return *found != 0;
+}
+
+/// Moments of creation rise with the sequence, so they need no index: this is a binary search.
+base::Result<std::uint64_t> Searcher::first_created_at_or_after(std::int64_t ms) {
+  auto last = connection_.query_integer("SELECT ifnull(max(seq), 0) FROM job_rows");
+  if (!last) return std::unexpected(std::move(last).error());
+  std::uint64_t low = 0;
+  std::uint64_t high = static_cast<std::uint64_t>(*last) + 1;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const ResetOnExit guard(created_);
+    created_.bind(1, middle);
+    const Step step = created_.step();
+    if (step == Step::failed) return std::unexpected(failure());
+    if (step == Step::done || created_.integer(1) >= ms)
+      high = middle;
+    else
+      low = created_.number(0) + 1;
+  }
+  return low;
+}
+
+base::Result<search::SequenceRange> Searcher::range_of(const search::Filter& filter) {
+  search::SequenceRange range;
+  const auto from = [&](std::int64_t ms) -> base::Result<void> {
+    auto first = first_created_at_or_after(ms);
+    if (!first) return std::unexpected(std::move(first).error());
+    range.first = std::max(range.first, *first);
+    return {};
+  };
+  const auto until = [&](std::int64_t ms) -> base::Result<void> {
+    auto first = first_created_at_or_after(ms);
+    if (!first) return std::unexpected(std::move(first).error());
+    range.last = std::min(range.last, *first == 0 ? 0 : *first - 1);
+    return {};
+  };
+  base::Result<void> done;
+  if (filter.created.after.ms != 0) done = from(filter.created.after.ms + 1);
+  if (done && filter.created.before != base::kNever) done = until(filter.created.before.ms);
+  if (done && filter.id_range) done = from(filter.id_range->first.time().ms);
+  if (done && filter.id_range) done = until(filter.id_range->last.time().ms + 1);
+  if (!done) return std::unexpected(std::move(done).error());
+  if (filter.batch) {
+    // Members are made by the request that makes the batch, right behind it.
+    const auto sequence = filter.batch->sequence();
+    range.first = std::max(range.first, sequence + 1);
+    range.last = std::min(range.last, sequence + model::limits::kJobsPerRequest);
+  }
+  return range;
+}
+
+base::Result<Statement> Searcher::prepare(const search::Request& request, Path path,
+                                          const std::string& select, const std::string& rest) {
+  if (range_.last >= range_.first && range_.last - range_.first < kShortRange) path = Path::table;
+  where_ = search::translate(request, range_, path);
+  predicates_ = std::move(where_.predicates);
+  auto statement = connection_.prepare("SELECT " + select + " FROM job_rows j WHERE " + where_.sql +
+                                       (sweeps_ ? std::string(kNotSwept) : std::string()) + rest);
+  if (!statement) return std::unexpected(std::move(statement).error());
+  bind_all(*statement, where_.binds);
+  return statement;
+}
+
+base::Result<std::uint64_t> Searcher::count_up_to(const search::Request& request,
+                                                  std::uint64_t most) {
+  auto select = prepare(request, Path::index, "1", " LIMIT " + std::to_string(most));
+  if (!select) return std::unexpected(std::move(select).error());
+  for (std::uint64_t count = 0;; ++count) {
+    const Step step = select->step();
+    if (step == Step::failed) return std::unexpected(failure());
+    if (step == Step::done) return count;
+  }
+}
+
+base::Result<std::vector<Searcher::Found>> Searcher::find(const search::Request& request, Path path,
+                                                          std::uint64_t most) {
+  auto select = prepare(request, path, search::sort_key(request.sort) + ", j.seq",
+                        order_by(request.sort, request.order) + " LIMIT " + std::to_string(most));
+  if (!select) return std::unexpected(std::move(select).error());
+  std::vector<Found> found;
+  for (;;) {
+    const Step step = select->step();
+    if (step == Step::failed) return std::unexpected(failure());
+    if (step == Step::done) return found;
+    found.push_back({.key = select->integer(0), .sequence = select->number(1)});
+  }
+}
+
+/// How many match, up to one more than is counted.
+base::Result<void> Searcher::count_matches(const search::Request& request, search::Page& page) {
+  search::Request whole = request;
+  whole.after.reset();
+  auto total = count_up_to(whole, search::kMaxTotal + 1);
+  if (!total) return std::unexpected(std::move(total).error());
+  page.total = std::min(*total, search::kMaxTotal);
+  page.total_is_at_least = *total > search::kMaxTotal;
+  return {};
+}
+
+/// The matches of a page, and how many there are in all. Where an index answers, counting comes
+/// first and tells whether matches are so dense that a walk along the table finds a page at once.
+/// Else one pass does both: as many matches are collected as are counted.
+base::Result<std::vector<Searcher::Found>> Searcher::find_page(const search::Request& request,
+                                                               search::Page& page) {
+  const bool indexed = search::translate(request, range_, Path::index).indexed;
+  if (!indexed && !request.after) {
+    auto found = find(request, Path::index, search::kMaxTotal + 1);
+    if (!found) return found;
+    page.total = std::min<std::uint64_t>(found->size(), search::kMaxTotal);
+    page.total_is_at_least = found->size() > search::kMaxTotal;
+    return found;
+  }
+  if (auto counted = count_matches(request, page); !counted)
+    return std::unexpected(std::move(counted).error());
+  const auto& filter = request.filter;
+  const bool in_order = filter.states.size() == 1 && !filter.ids && filter.group.empty() &&
+                        (filter.queue.empty() || !model::has_ended(filter.states[0]));
+  const bool walk =
+      page.total_is_at_least && !in_order && indexed && request.sort == Sort::created_at;
+  return find(request, walk ? Path::table : Path::index, std::uint64_t{request.limit} + 1);
+}
+
+base::Result<search::Page> Searcher::page(const search::Request& request) {
+  search::Page page;
+  auto found = find_page(request, page);
+  if (!found) return std::unexpected(std::move(found).error());
+  bool more = found->size() > request.limit;
+  if (more) found->resize(request.limit);
+  auto jobs = read(*found);
+  if (!jobs) return std::unexpected(std::move(jobs).error());
+  page.jobs = *std::move(jobs);
+  more = more || page.jobs.size() < found->size();
+  if (more) {
+    const Found& last = (*found)[page.jobs.size() - 1];
+    page.next = search::Place{.key = last.key, .sequence = last.sequence};
+  }
+  return page;
+}
+
+/// The first of them, as many as fit a page.
+base::Result<std::vector<model::JobRecord>> Searcher::read(const std::vector<Found>& found) {
+  std::vector<model::JobRecord> jobs;
+  jobs.reserve(found.size());
+  std::size_t bytes = 0;
+  for (const Found& each : found) {
+    if (bytes > kShownBytes) break;
+    const ResetOnExit guard(job_);
+    job_.bind(1, each.sequence);
+    if (job_.step() != Step::row) return std::unexpected(failure());
+    auto row = read_job(job_);
+    if (!row) return std::unexpected(std::move(row).error());
+    if (auto errors = read_errors(errors_, connection_, row->errors_kept, row->job); !errors)
+      return std::unexpected(std::move(errors).error());
+    bytes += shown_bytes(row->job);
+    jobs.push_back(std::move(row->job));
+  }
+  return jobs;
+}
+
+base::Result<search::Page> Searcher::search(const search::Request& request,
+                                            std::chrono::milliseconds at_most) {
+  Transaction transaction(*this, at_most);
+  if (auto ready = transaction.prepare(request.filter); !ready)
+    return std::unexpected(std::move(ready).error());
+  return page(request);
+}
+
+base::Result<std::vector<base::JobId>> Searcher::slice(const search::Filter& filter,
+                                                       std::uint64_t after, std::uint64_t upto,
+                                                       std::size_t limit,
+                                                       std::chrono::milliseconds at_most) {
+  Transaction transaction(*this, at_most);
+  if (auto ready = transaction.prepare(filter); !ready)
+    return std::unexpected(std::move(ready).error());
+  range_.first = std::max(range_.first, after + 1);
+  range_.last = std::min(range_.last, upto);
+  auto select = prepare({.filter = filter}, Path::table, "j.seq, j.id_random, j.created_at",
+                        " ORDER BY j.seq LIMIT " + std::to_string(limit));
+  if (!select) return std::unexpected(std::move(select).error());
+  std::vector<base::JobId> jobs;
+  for (;;) {
+    const Step step = select->step();
+    if (step == Step::failed) return std::unexpected(failure());
+    if (step == Step::done) return jobs;
+    jobs.push_back(job_id_of(select->number(0), select->number(1), select->instant(2)));
+  }
+}
+
+base::Result<Store::Count> Searcher::count(const search::Filter& filter,
+                                           std::chrono::milliseconds at_most) {
+  Transaction transaction(*this, at_most);
+  if (auto ready = transaction.prepare(filter); !ready)
+    return std::unexpected(std::move(ready).error());
+  auto select = prepare({.filter = filter}, Path::index,
+                        "count(*), (SELECT ifnull(max(seq), 0) FROM job_rows)", "");
+  if (!select) return std::unexpected(std::move(select).error());
+  if (select->step() != Step::row) return std::unexpected(failure());
+  return Store::Count{.matches = select->number(0), .last = select->number(1)};
+}
+
+base::Result<std::vector<model::BatchRecord>> Searcher::batches(std::optional<bool> finished,
+                                                                std::uint64_t before,
+                                                                std::size_t limit) {
+  std::string sql = "SELECT " + std::string(kBatchColumns) +
+                    " FROM batch_rows WHERE seq < ?1 AND (finished_at IS NULL OR finished_at >= "
+                    "(SELECT now FROM meta_row) - ?2)";
+  if (finished) sql += *finished ? " AND finished_at IS NOT NULL" : " AND finished_at IS NULL";
+  auto select = connection_.prepare(sql + " ORDER BY seq DESC LIMIT ?3");
+  if (!select) return std::unexpected(std::move(select).error());
+  select->bind(1, before);
+  select->bind(2, kBatchesKept.ms);
+  select->bind(3, static_cast<std::int64_t>(limit));
+  std::vector<model::BatchRecord> batches;
+  for (;;) {
+    const Step step = select->step();
+    if (step == Step::failed) return std::unexpected(failure());
+    if (step == Step::done) return batches;
+    auto batch = read_batch(*select);
+    if (!batch) return std::unexpected(std::move(batch).error());
+    batches.push_back(*std::move(batch));
+  }
+}
+
+void SearcherPool::begin(std::string path, std::size_t searchers, std::size_t cache_bytes) {
+  path_ = std::move(path);
+  unopened_ = searchers;
+  cache_bytes_ = cache_bytes;
+}
+
+base::Result<std::unique_ptr<Searcher>> SearcherPool::take() {
+  {
+    std::unique_lock lock(mutex_);
+    returned_.wait(lock, [&] { return !free_.empty() || unopened_ > 0; });
+    if (!free_.empty()) {
+      auto searcher = std::move(free_.back());
+      free_.pop_back();
+      return searcher;
+    }
+    --unopened_;
+  }
+  auto searcher = Searcher::open(path_, cache_bytes_);
+  if (searcher) return searcher;
+  {
+    const std::scoped_lock lock(mutex_);
+    ++unopened_;
+  }
+  returned_.notify_one();
+  return searcher;
+}
+
+void SearcherPool::give_back(std::unique_ptr<Searcher> searcher) {
+  {
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(std::move(searcher));
+  }
+  returned_.notify_one();
+}
+
+void SearcherPool::close() {
+  const std::scoped_lock lock(mutex_);
+  free_.clear();
+}
+
+}  // namespace jobbie::store

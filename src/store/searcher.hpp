@@ -1,0 +1,107 @@
+// Searches in the file, on read-only connections of their own.
+//
+// A search sees one state of the file: what is committed when it begins. What has been handed over
+// and is not committed is the caller's business: it waits for that first. Every search has a time
+// after which it gives up, since a condition on the payload may have to read every row.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "model/records.hpp"
+#include "search/sql.hpp"
+#include "store/sqlite.hpp"
+#include "store/store.hpp"
+
+namespace jobbie::store {
+
+/// The code of a search that took longer than it may.
+inline constexpr std::string_view kSearchTooSlow = "search_too_slow";
+
+/// Used by one thread at a time.
+class Searcher {
+ public:
+  static base::Result<std::unique_ptr<Searcher>> open(const std::string& path,
+                                                      std::size_t cache_bytes);
+
+  base::Result<search::Page> search(const search::Request& request,
+                                    std::chrono::milliseconds at_most);
+  /// Up to `limit` jobs that match, after < sequence ≤ upto, in the order of their sequences.
+  base::Result<std::vector<base::JobId>> slice(const search::Filter& filter, std::uint64_t after,
+                                               std::uint64_t upto, std::size_t limit,
+                                               std::chrono::milliseconds at_most);
+  base::Result<Store::Count> count(const search::Filter& filter, std::chrono::milliseconds at_most);
+  /// Up to `limit` batches with sequences below `before`, the latest first.
+  base::Result<std::vector<model::BatchRecord>> batches(std::optional<bool> finished,
+                                                        std::uint64_t before, std::size_t limit);
+
+ private:
+  class Transaction;
+  struct Found {
+    std::int64_t key = 0;
+    std::uint64_t sequence = 0;
+  };
+
+  base::Result<search::SequenceRange> range_of(const search::Filter& filter);
+  base::Result<std::uint64_t> first_created_at_or_after(std::int64_t ms);
+  base::Result<bool> any_sweeps();
+  /// The condition, with its values bound and its predicates in reach.
+  base::Result<Statement> prepare(const search::Request& request, search::Path path,
+                                  const std::string& select, const std::string& rest);
+  base::Result<std::uint64_t> count_up_to(const search::Request& request, std::uint64_t most);
+  base::Result<std::vector<Found>> find(const search::Request& request, search::Path path,
+                                        std::uint64_t most);
+  base::Result<search::Page> page(const search::Request& request);
+  base::Result<void> count_matches(const search::Request& request, search::Page& page);
+  base::Result<std::vector<Found>> find_page(const search::Request& request, search::Page& page);
+  base::Result<std::vector<model::JobRecord>> read(const std::vector<Found>& found);
+  [[nodiscard]] base::Error failure() const;
+
+  Connection connection_;
+  Statement job_;
+  Statement errors_;
+  Statement created_;
+  std::vector<search::Predicate> predicates_;
+  search::Where where_;
+  search::SequenceRange range_;
+  bool sweeps_ = false;
+  std::chrono::steady_clock::time_point deadline_;
+};
+
+/// From any thread; who finds all searchers lent out waits for one. They are opened when needed.
+class SearcherPool {
+ public:
+  void begin(std::string path, std::size_t searchers, std::size_t cache_bytes);
+  /// Runs `use` with a searcher.
+  template <typename T, typename Use>
+  base::Result<T> with(Use&& use) {
+    auto searcher = take();
+    if (!searcher) return std::unexpected(std::move(searcher).error());
+    base::Result<T> result = use(**searcher);
+    give_back(*std::move(searcher));
+    return result;
+  }
+  void close();
+
+ private:
+  base::Result<std::unique_ptr<Searcher>> take();
+  void give_back(std::unique_ptr<Searcher> searcher);
+
+  std::string path_;
+  std::size_t cache_bytes_ = 0;
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  std::size_t unopened_ = 0;
+  std::vector<std::unique_ptr<Searcher>> free_;
+};
+
+}  // namespace jobbie::store
