@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/commands.hpp"
 #include "server.hpp"
 #include "settings.hpp"
 #include "store/store.hpp"
@@ -17,12 +18,18 @@ constexpr const char* kIntroduction = R"(Jobbie {}: a job queue in one binary.
 Start a server, which keeps its data in ./data and listens on 127.0.0.1:8080:
   jobbie server
 
-Then, in another terminal:
+Then, in another terminal, hand in a job and run a command for it:
+  jobbie enqueue test '{{"hello": "world"}}'
+  jobbie work test -- cat
+  jobbie top
+
+Or without any client, over HTTP:
   curl -X POST http://localhost:8080/api/v1/enqueue \
     -H "Content-Type: application/json" \
     -d '{{"queue": "test", "payload": {{"hello": "world"}}}}'
 
-`jobbie --help` lists all commands.
+`jobbie dev` starts a server with a demo workload, to look around.
+`jobbie --help` lists all commands, `jobbie COMMAND --help` has examples.
 )";
 
 int check_database(const std::string& data_dir) {
@@ -54,6 +61,11 @@ int run(int argc, char** argv) {
   CLI::App* check = db->add_subcommand("check", "Compare every table with every other");
   check->add_option("--data-dir", data_dir, "Where everything is kept")->capture_default_str();
 
+  jobbie::cli::Commands commands(
+      app, {.version = std::string(jobbie::app::kVersion),
+            .server_settings = [] { return jobbie::app::settings_in_force(); }});
+  argc = commands.put_command_aside(argc, argv);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -72,6 +84,7 @@ int run(int argc, char** argv) {
     }
     return jobbie::app::run_server(settings);
   }
+  if (const auto code = commands.run()) return *code;
   fmt::print(kIntroduction, jobbie::app::kVersion);
   return 0;
 }

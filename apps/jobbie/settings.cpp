@@ -25,6 +25,7 @@ base::Error bad(std::string message) {
 struct Key {
   std::string name;
   std::function<bool(const toml::node&)> read;
+  std::function<std::string()> show;
 };
 
 template <typename T>
@@ -39,6 +40,15 @@ Key key_for(std::string name, T& target) {
               if (!value || !std::in_range<T>(*value)) return false;
               target = static_cast<T>(*value);
               return true;
+            }
+          },
+          [&target] {
+            if constexpr (std::is_same_v<T, std::string>) {
+              return target;
+            } else if constexpr (std::is_same_v<T, bool>) {
+              return std::string(target ? "true" : "false");
+            } else {
+              return std::to_string(target);
             }
           }};
 }
@@ -68,6 +78,7 @@ base::Result<void> read_file(const CLI::App& server, Settings& settings) {
   }
   const auto keys = keys_of(settings);
   for (const auto& [name, node] : table) {
+    if (name.str() == "client") continue;  // what the other commands use
     const auto key =
         std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == name.str(); });
     if (key == keys.end())
@@ -149,6 +160,18 @@ base::Result<void> complete_settings(const CLI::App& server, Settings& settings)
   }
   if (!settings.auth_keys_file.empty()) settings.auth = true;
   return check(settings);
+}
+
+std::vector<std::pair<std::string, std::string>> settings_in_force() {
+  Settings settings;
+  CLI::App server;
+  declare_settings(server, settings);
+  server.parse(std::vector<std::string>());
+  if (auto complete = complete_settings(server, settings); !complete)
+    return {{"error", complete.error().message}};
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const Key& key : keys_of(settings)) rows.emplace_back(key.name, key.show());
+  return rows;
 }
 
 base::Result<Address> parse_address(const std::string& text) {

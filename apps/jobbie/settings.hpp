@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/journal.hpp"
@@ -42,6 +43,9 @@ void declare_settings(CLI::App& server, Settings& settings);
 /// After parsing: fills from the file what neither a flag nor a variable gave, and checks all of
 /// it.
 base::Result<void> complete_settings(const CLI::App& server, Settings& settings);
+
+/// Names and values that a server started now without flags would have.
+std::vector<std::pair<std::string, std::string>> settings_in_force();
 
 /// `HOST:PORT`, with the host in brackets where it is an IPv6 address.
 base::Result<Address> parse_address(const std::string& text);

@@ -1,0 +1,44 @@
+// Times and values as people type them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "client/error.hpp"
+
+namespace jobbie::cli {
+
+enum class Direction { past, future };
+
+/// RFC 3339 with any offset, a date (midnight UTC), "now", or a duration such as 2h, which counts
+/// from now in `direction`. The answer is RFC 3339.
+client::Result<std::string> time_argument(std::string_view text, Direction direction,
+                                          std::string_view flag);
+
+/// `name=text` and `name:=json` as the members of an object.
+client::Result<std::string> tags_argument(const std::vector<std::string>& pairs);
+
+/// JSON as given, `@file` for what is in a file, `-` for standard input.
+client::Result<std::string> json_argument(const std::string& text, std::string_view what);
+
+client::Error bad_argument(std::string message, std::string hint = {});
+
+/// Collects members of a JSON object.
+class Body {
+ public:
+  Body& raw(std::string_view name, std::string_view json);
+  /// Texts that are empty were not given.
+  Body& text(std::string_view name, std::string_view value);
+  /// A whole number as such, other text as a string: priorities.
+  Body& number_or_text(std::string_view name, const std::string& value);
+  Body& texts(std::string_view name, const std::vector<std::string>& values);
+  bool empty() const { return members_.empty(); }
+  std::string str() const { return "{" + members_ + "}"; }
+
+ private:
+  std::string members_;
+};
+
+}  // namespace jobbie::cli

@@ -1,0 +1,244 @@
+// `work`: run a command for each job.
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/duration.hpp"
+#include "cli/commands.hpp"
+#include "cli/print.hpp"
+#include "cli/process.hpp"
+#include "client/worker.hpp"
+
+namespace jobbie::cli {
+namespace {
+
+using client::Context;
+using client::Outcome;
+using client::Stop;
+using std::chrono::milliseconds;
+
+/// The input is wrong: trying again would not help (EX_DATAERR of sysexits.h).
+constexpr int kNoRetryCode = 65;
+constexpr std::size_t kKeptOutput = std::size_t{64} << 10;
+constexpr std::size_t kKeptErrors = std::size_t{8} << 10;
+constexpr std::size_t kLogLine = 8000;
+
+struct WorkArguments {
+  std::vector<std::string> queues, roles, tags, words;
+  int concurrency = 1;
+  int max_jobs = 0;
+  std::string lease, drain = "25s", kill_after = "5s", worker_id;
+  bool once = false, result = false, logs = false, quiet = false;
+};
+
+/// What one command wrote: passed on, and its end kept.
+class Listener {
+ public:
+  Listener(const WorkArguments& arguments, Context& context) : a_(arguments), context_(context) {}
+
+  void take(std::string_view bytes, bool error) {
+    std::string& kept = error ? errors_ : output_;
+    kept.append(bytes);
+    const std::size_t most = error ? kKeptErrors : kKeptOutput;
+    if (error && kept.size() > most) kept.erase(0, kept.size() - most);
+    if (!error && kept.size() > most && !a_.result) kept.clear();
+    if (!a_.quiet) {
+      static std::mutex mutex;  // pieces of several commands do not mix within one write
+      const std::lock_guard lock(mutex);
+      for (std::string_view rest = bytes; !rest.empty();) {
+        const auto sent = write(error ? STDERR_FILENO : STDOUT_FILENO, rest.data(), rest.size());
+        if (sent <= 0) break;
+        rest.remove_prefix(static_cast<std::size_t>(sent));
+      }
+    }
+    if (a_.logs) log_lines(bytes, error);
+  }
+
+  void finish() {
+    for (const bool error : {false, true})
+      if (a_.logs && !partial(error).empty()) send_line(partial(error), error);
+  }
+
+  std::string result() const {
+    std::string text = output_;
+    while (text.ends_with('\n')) text.pop_back();
+    if (text.empty()) return "null";
+    return client::is_json(text) ? text : client::quoted(text);
+  }
+  std::string last_line() const {
+    std::string_view text = errors_;
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    const auto begin = text.rfind('\n');
+    return std::string(begin == std::string_view::npos ? text : text.substr(begin + 1));
+  }
+  const std::string& errors() const { return errors_; }
+
+ private:
+  std::string& partial(bool error) { return error ? error_line_ : output_line_; }
+  void send_line(const std::string& line, bool error) {
+    // The job matters more than its log.
+    [[maybe_unused]] const auto sent =
+        context_.log(line.substr(0, kLogLine), error ? "warning" : "info");
+  }
+  void log_lines(std::string_view bytes, bool error) {
+    std::string& line = partial(error);
+    for (const char c : bytes) {
+      if (c != '\n') {
+        line.push_back(c);
+        continue;
+      }
+      if (!line.empty()) send_line(line, error);
+      line.clear();
+    }
+  }
+
+  const WorkArguments& a_;
+  Context& context_;
+  std::string output_, errors_, output_line_, error_line_;
+};
+
+/// `{}` in an argument stands for the payload.
+std::vector<std::string> words_for(const std::vector<std::string>& words, const std::string& payload) {
+  std::vector<std::string> out;
+  for (const auto& word : words) {
+    std::string filled;
+    std::size_t begin = 0;
+    for (auto at = word.find("{}"); at != std::string::npos; at = word.find("{}", begin)) {
+      filled += word.substr(begin, at - begin) + payload;
+      begin = at + 2;
+    }
+    out.push_back(filled + word.substr(begin));
+  }
+  return out;
+}
+
+/// SIGTERM to what should stop, SIGKILL to what should not exist any more or does not listen.
+class Pusher {
+ public:
+  Pusher(const Context& context, milliseconds patience) : context_(context), patience_(patience) {}
+  Push operator()() {
+    const Stop stop = context_.stop();
+    if (stop == Stop::none) return Push::none;
+    if (stop == Stop::lost) return Push::kill;
+    const auto now = std::chrono::steady_clock::now();
+    if (!told_) told_ = now;
+    return now - *told_ > patience_ ? Push::kill : Push::terminate;
+  }
+
+ private:
+  const Context& context_;
+  milliseconds patience_;
+  std::optional<std::chrono::steady_clock::time_point> told_;
+};
+
+Outcome outcome_of(const Ending& ending, Stop stop, const Listener& listener, bool result) {
+  if (ending.code == 0) return Outcome::done(result ? listener.result() : "null");
+  if (stop == Stop::shutdown) return Outcome::shutdown();
+  if (stop == Stop::cancelled) return Outcome::failed("cancelled");
+  std::string error = ending.signal != 0 ? fmt::format("killed by signal {}", ending.signal)
+                                         : fmt::format("exit code {}", ending.code);
+  if (const auto line = listener.last_line(); !line.empty()) error += ": " + line;
+  if (ending.code == kNoRetryCode) return Outcome::failed_for_good(error, listener.errors());
+  return Outcome::failed(error, listener.errors());
+}
+
+Outcome run_command(Context& context, const WorkArguments& a, milliseconds kill_after) {
+  const client::Job& job = context.job();
+  Listener listener(a, context);
+  Launch launch;
+  launch.words = words_for(a.words, job.payload);
+  launch.environment = {{"JOBBIE_JOB_ID", job.id},
+                        {"JOBBIE_QUEUE", job.queue},
+                        {"JOBBIE_ATTEMPT", std::to_string(job.attempt)},
+                        {"JOBBIE_MAX_RETRIES", std::to_string(job.max_retries)},
+                        {"JOBBIE_CHECKPOINT", job.checkpoint},
+                        {"JOBBIE_TRACEPARENT", job.traceparent}};
+  launch.input = job.payload;
+  launch.on_output = [&](std::string_view bytes, bool error) { listener.take(bytes, error); };
+  launch.on_tick = Pusher(context, kill_after);
+  const auto ending = run_process(launch);
+  if (!ending) return Outcome::failed(ending.error().message);
+  listener.finish();
+  return outcome_of(*ending, context.stop(), listener, a.result);
+}
+
+client::Result<milliseconds> duration_flag(const std::string& text, const char* flag) {
+  const auto parsed = base::parse_duration(text);
+  if (parsed && parsed->ms <= 86'400'000) return milliseconds(parsed->ms);
+  return std::unexpected(client::Error{.failure = client::Failure::settings,
+                                       .message = fmt::format("{} is a duration such as 30s", flag)});
+}
+
+int work(Session& session, const WorkArguments& a) {
+  if (a.words.empty())
+    return session.usage("what to run? jobbie work QUEUE... -- COMMAND [ARGUMENTS]");
+  if (!can_run(a.words[0])) return session.usage("there is no program " + a.words[0]);
+  const auto drain = duration_flag(a.drain, "--drain");
+  const auto kill_after = duration_flag(a.kill_after, "--kill-after");
+  if (!drain) return session.fail(drain.error());
+  if (!kill_after) return session.fail(kill_after.error());
+  client::WorkerOptions options{.id = a.worker_id,
+                                .concurrency = a.concurrency,
+                                .drain = *drain,
+                                .grace = *kill_after + milliseconds(2000),
+                                .roles = a.roles,
+                                .tags = a.tags,
+                                .max_jobs = a.max_jobs,
+                                .stop_when_idle = a.once,
+                                .on_note = [&](const std::string& text) { session.note(text); }};
+  if (!a.lease.empty()) {
+    const auto lease = duration_flag(a.lease, "--lease");
+    if (!lease) return session.fail(lease.error());
+    options.lease = *lease;
+  }
+  auto opened = session.patient_client();
+  if (!opened) return session.fail(opened.error());
+  signal(SIGPIPE, SIG_IGN);
+  client::Worker worker(*opened, options);
+  for (const auto& queue : a.queues)
+    worker.handle(queue, [&](Context& context) { return run_command(context, a, *kill_after); });
+  if (session.note_is_terminal())
+    session.note(fmt::format("{} waits for jobs of {}; Ctrl-C ends it", worker.id(),
+                             fmt::join(a.queues, ", ")));
+  const auto ended = client::run_until_signal(worker);
+  return ended ? kDone : session.fail(ended.error());
+}
+
+}  // namespace
+
+void add_work_commands(Commands& commands) {
+  auto a = std::make_shared<WorkArguments>();
+  CLI::App* c = commands.add(
+      commands.app(), "work", "Run a command for each job",
+      "  jobbie work emails.send -- ./send-mail\n"
+      "  jobbie work 'images.*' --concurrency 4 -- convert-image {}\n"
+      "  jobbie work reports --once --result -- python3 report.py\n\n"
+      "The payload is on standard input, and stands for {} in arguments; the job is in JOBBIE_JOB_ID,\n"
+      "JOBBIE_QUEUE, JOBBIE_ATTEMPT and JOBBIE_CHECKPOINT. Exit code 0 completes the job, 65 fails it\n"
+      "for good, any other fails the attempt. No shell is involved: use sh -c '…' for one.");
+  c->add_option("queue", a->queues, "Queues or patterns")->required();
+  c->add_option("-c,--concurrency", a->concurrency, "Commands at a time")->check(CLI::Range(1, 1000));
+  c->add_option("--lease", a->lease, "Of each claim; kept alive while the command runs");
+  c->add_option("--drain", a->drain, "After SIGTERM: how long commands may go on (25s)");
+  c->add_option("--kill-after", a->kill_after, "Time between SIGTERM and SIGKILL to a command (5s)");
+  c->add_option("--max-jobs", a->max_jobs, "End after so many")->check(CLI::Range(1, 1'000'000'000));
+  c->add_option("--worker-id", a->worker_id, "Name of this worker");
+  c->add_option("--role", a->roles, "A role it has")->take_all()->allow_extra_args(false);
+  c->add_option("--tag", a->tags, "A tag it has")->take_all()->allow_extra_args(false);
+  c->add_flag("--once", a->once, "End when there is nothing left to do");
+  c->add_flag("--result", a->result, "What the command prints is the job's result");
+  c->add_flag("--logs", a->logs, "What it prints goes to the job's log too");
+  c->add_flag("--quiet", a->quiet, "Do not pass on what it prints");
+  commands.on(c, [a, &commands](Session& session) {
+    a->words = commands.command_line();
+    return work(session, *a);
+  });
+}
+
+}  // namespace jobbie::cli

@@ -1,0 +1,114 @@
+// The life of a worker from its first fetch to its last report.
+#include <algorithm>
+
+#include "client/url.hpp"
+#include "client/worker_state.hpp"
+
+namespace jobbie::client {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kMostJobsAFetch = 100;
+constexpr milliseconds kAfterTrouble{1000};
+
+/// What waiting will not cure.
+bool is_final(const Error& error) {
+  if (error.failure == Failure::settings) return true;
+  return error.failure == Failure::refused && error.status >= 400 && error.status < 500 &&
+         error.status != 429 && error.status != 408;
+}
+
+/// Fetches while there are threads to give jobs to.
+Result<void> fetch_loop(Worker::State& state) {
+  while (true) {
+    std::unique_lock lock(state.mutex);
+    const auto room = [&] {
+      int free = state.options.concurrency - static_cast<int>(state.running.size());
+      if (state.options.max_jobs > 0) free = std::min(free, state.options.max_jobs - state.claimed);
+      return std::min(free, kMostJobsAFetch);
+    };
+    const auto full = [&] {
+      return state.options.max_jobs > 0 && state.claimed >= state.options.max_jobs;
+    };
+    state.freed.wait(lock, [&] { return state.stopping || full() || room() > 0; });
+    if (state.stopping || full()) return {};
+    const int count = room();
+    lock.unlock();
+    const auto came = state.fetch(count);
+    lock.lock();
+    if (came) {
+      if (*came == 0 && state.options.stop_when_idle && state.running.empty()) return {};
+      // Jobs that run may bring more: wait for one to end before asking again.
+      if (*came == 0 && state.options.stop_when_idle)
+        state.freed.wait_for(lock, kAfterTrouble);
+      continue;
+    }
+    if (came.error().failure == Failure::interrupted || state.stopping) return {};
+    if (is_final(came.error())) return std::unexpected(came.error());
+    state.note("fetch: " + came.error().message);
+    state.freed.wait_for(lock, kAfterTrouble, [&] { return state.stopping; });
+  }
+}
+
+/// After the time for a clean end: tell the rest to stop, then report for those that do not.
+void end_the_rest(Worker::State& state) {
+  std::unique_lock lock(state.mutex);
+  for (const auto& [id, each] : state.running) each->tell(Stop::shutdown);
+  state.freed.wait_for(lock, state.options.grace,
+                       [&] { return state.running.empty() || state.aborted; });
+  if (state.aborted || state.running.empty()) return;
+  lock.unlock();
+  state.beat_once();  // the last checkpoints
+  lock.lock();
+  std::vector<std::shared_ptr<Context::Running>> left;
+  for (const auto& [id, each] : state.running) {
+    const std::lock_guard inner(each->mutex);
+    if (each->stop == Stop::lost) continue;
+    each->abandoned = true;
+    left.push_back(each);
+  }
+  lock.unlock();
+  for (const auto& each : left) state.report(*each, Outcome::shutdown());
+}
+
+}  // namespace
+
+Result<void> Worker::run() {
+  const auto state = state_;
+  state->threads_alive = state->options.concurrency;
+  // The threads keep the state alive: a handler that never returns outlives this call.
+  for (int i = 0; i < state->options.concurrency; ++i)
+    std::thread([state] { state->work_loop(); }).detach();
+  std::thread beats([state] { state->beat_loop(); });
+
+  auto outcome = fetch_loop(*state);
+
+  std::unique_lock lock(state->mutex);
+  const auto drained = [&] { return state->running.empty() || state->aborted; };
+  // Whoever is not asked to stop may finish what it has.
+  if (!state->stopping) state->freed.wait(lock, [&] { return drained() || state->stopping; });
+  state->freed.wait_for(lock, state->options.drain, drained);
+  const bool left = !state->running.empty() && !state->aborted;
+  lock.unlock();
+  if (left) end_the_rest(*state);
+  lock.lock();
+  if (state->aborted)
+    state->freed.wait_for(lock, state->options.grace, [&] { return state->running.empty(); });
+  state->ended = true;
+  state->work.notify_all();
+  state->beat.notify_all();
+  const bool clean = state->running.empty();
+  if (clean) state->freed.wait(lock, [&] { return state->threads_alive == 0; });
+  lock.unlock();
+  beats.join();
+  // It says good-bye; a server that does not hear it notices by the silence.
+  const auto gone = state->client.send(
+      {.method = "DELETE",
+       .target = "/api/v1/workers/" + encoded(state->options.id),
+       .timeout = milliseconds(1000)});
+  if (!gone && gone.error().status != 404) state->note("leaving: " + gone.error().message);
+  return outcome;
+}
+
+}  // namespace jobbie::client

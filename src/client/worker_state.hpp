@@ -1,0 +1,75 @@
+// What the threads of a worker share. Not part of the public interface.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "client/worker.hpp"
+
+namespace jobbie::client {
+
+using Steady = std::chrono::steady_clock;
+
+/// One job between claim and report. Guarded by its mutex but for `job`, which does not change.
+struct Context::Running {
+  Job job;
+  std::mutex mutex;
+  std::condition_variable changed;
+  Stop stop = Stop::none;
+  std::string progress;    ///< not sent yet; empty: none
+  std::string checkpoint;  ///< likewise
+  Steady::time_point lease_until;
+  bool abandoned = false;  ///< reported by somebody else
+  std::function<void()> ask_beat;  ///< there is something to send soon
+
+  void tell(Stop reason);
+};
+
+struct Worker::State {
+  State(Client& given, WorkerOptions wanted) : client(given), options(std::move(wanted)) {}
+
+  Client& client;
+  WorkerOptions options;
+  std::vector<std::pair<std::string, Handler>> handlers;
+  Interrupt interrupt;
+
+  std::mutex mutex;
+  std::condition_variable work;   ///< jobs wait for a thread, or the end
+  std::condition_variable freed;  ///< a thread is free, or stop was asked for
+  std::condition_variable beat;
+  std::deque<std::shared_ptr<Context::Running>> waiting;
+  std::map<std::string, std::shared_ptr<Context::Running>> running;  ///< waiting ones too
+  int threads_alive = 0;
+  int claimed = 0;
+  std::atomic<bool> beat_asked = false;
+  bool stopping = false;
+  bool aborted = false;
+  bool ended = false;
+
+  // worker.cpp
+  void note(const std::string& text) const;
+  Result<int> fetch(int count);
+  void accept(const Document& answer);
+  void work_loop();
+  void do_job(const std::shared_ptr<Context::Running>& own);
+  Outcome call_handler(Context& context, const std::string& queue);
+  void report(const Context::Running& settled, const Outcome& outcome);
+
+  // heartbeat.cpp
+  void beat_loop();
+  void beat_once();
+  void take_beat(const Document& answer, Steady::time_point sent);
+  void expire_leases();
+  std::chrono::milliseconds until_next_beat();
+};
+
+}  // namespace jobbie::client
