@@ -310,7 +310,7 @@ const jobFull = (j) => ({
 })
 
 const problem = (status, code, detail, field) => ({ status, problem: { type: 'about:blank', title: code, status, code, detail, field } })
-const known = new Set(['queue', 'state', 'priority', 'tags', 'payload_contains', 'payload_jq', 'created_after', 'created_before', 'worker_id', 'has_errors', 'error_contains', 'batch_id', 'group', 'schedule_id', 'unique_key', 'expire_before', 'expire_after', 'scheduled_before', 'scheduled_after', 'started_after', 'started_before', 'completed_after', 'completed_before', 'failed_after', 'failed_before', 'attempt_min', 'attempt_max', 'job_id_prefix', 'job_ids', 'sort', 'order', 'cursor', 'limit'])
+const known = new Set(['queue', 'state', 'priority', 'tags', 'payload_contains', 'payload_jq', 'created_after', 'created_before', 'worker_id', 'has_errors', 'error_contains', 'batch_id', 'group', 'schedule_id', 'unique_key', 'expire_before', 'expire_after', 'scheduled_before', 'scheduled_after', 'started_after', 'started_before', 'completed_after', 'completed_before', 'failed_after', 'failed_before', 'attempt_min', 'attempt_max', 'job_id_prefix', 'ids', 'sort', 'order', 'cursor', 'limit'])
 function find(filter) {
   for (const key of Object.keys(filter)) if (!known.has(key)) throw problem(422, 'unknown_field', `There is no field "${key}" here.`, key)
   const states = filter.state == null ? null : [].concat(filter.state)
@@ -331,6 +331,7 @@ function find(filter) {
     if (filter.has_errors != null && filter.has_errors !== j.errors.length > 0) continue
     if (filter.worker_id && j.worker !== filter.worker_id) continue
     if (filter.batch_id && j.batch_id !== filter.batch_id) continue
+    if (filter.ids && !filter.ids.includes(j.id)) continue
     if (filter.group && j.group !== filter.group) continue
     if (filter.job_id_prefix && !j.id.startsWith(filter.job_id_prefix)) continue
     if (filter.unique_key && j.unique_key !== filter.unique_key) continue

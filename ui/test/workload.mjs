@@ -50,7 +50,7 @@ export async function fill(api) {
     if (n === 0) ids.dead = job.job_id
   }
   await api.post('/enqueue', { queue: 'reports.generate', payload: { report: 'quarterly' }, delay: '1h' })
-  await api.post('/enqueue/batch', { jobs: Array.from({ length: 40 }, (_, n) => ({ queue: 'sync.users', payload: payload('sync', n) })), batch: { callback_queue: 'emails.done', callback_payload: { campaign: 'c1' } } }).then((b) => (ids.batch = b.batch_id))
+  await api.post('/enqueue/batch', { jobs: Array.from({ length: 40 }, (_, n) => ({ queue: 'sync.users', payload: payload('sync', n), group: some(['spring', 'autumn', 'vip'], n) })), batch: { callback_queue: 'emails.done', callback_payload: { campaign: 'c1' } } }).then((b) => (ids.batch = b.batch_id))
   await api.post('/queues/sync.users/pause')
   ids.pending = (await api.post('/enqueue', { queue: 'sync.users', payload: { user: 7 } })).job_id
   await api.post('/queues/emails.send/throttle', { rate: 12000, period: '1m' })

@@ -55,7 +55,7 @@ export class Plot {
         { ...axis, grid: { show: false }, size: 26, space: 80, values: (self, splits) => splits.map((s) => this.#clock(self, s, splits)) },
         { ...axis, size: 56, values: (_, splits) => splits.map((s) => this.show(s)) },
       ],
-      scales: { y: { range: (_, __, max) => [0, Math.max(1, (max ?? 0) * 1.08)] } },
+      scales: { y: { range: (_, __, max) => [0, Math.max(this.palette === 'q' ? 10 : 1, (max ?? 0) * 1.08)] } },
       series: [
         {},
         ...Array.from({ length: lines }, (_, i) => ({
