@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -166,7 +166,8 @@ client::Result<Ending> run_process(const Launch& launch) {
   out.write.reset();
   err.write.reset();
   for (const int fd : {in.write.get(), out.read.get(), err.read.get()}) unblock(fd);
-  const Descriptor handle(pidfd_open(pid, 0));
+  // Becomes readable when the process has ended; without it the tick notices.
+  const Descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   std::string_view left = launch.input;
   Ending ending;
   Push pushed = Push::none;

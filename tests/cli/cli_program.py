@@ -1,0 +1,140 @@
+"""The program as such: help, settings, exit codes, no server, no permission."""
+
+import http.server
+import json
+import os
+import threading
+
+from cli_support import Cli, Options, free_port
+
+
+class Program(Cli):
+    def test_alone_says_what_to_do_next(self):
+        text = self.out()
+        for words in ("jobbie server", "jobbie enqueue", "jobbie top", "--help"):
+            self.assertIn(words, text)
+
+    def test_every_command_has_help_with_examples(self):
+        listed = self.out("--help").split("Subcommands:")[1]
+        names = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "]
+        self.assertGreater(len(names), 30)
+        self.assertNotIn("complete", names)
+        for name in names:
+            text = self.out(name, "--help")
+            if name not in ("server", "version", "db"):
+                self.assertIn("Examples:", text, name)
+                self.assertIn(f"jobbie {name}", text, name)
+
+    def test_no_server(self):
+        nobody = f"http://127.0.0.1:{free_port()}"
+        for words in (["queues"], ["status"], ["enqueue", "q", "{}"], ["search"], ["top", "--once"],
+                      ["bench", "--jobs", "1"], ["events", "--count", "1"]):
+            done = self.run_cli(*words, "--url", nobody, code=3)
+            self.assertIn("no server at 127.0.0.1", done.stderr)
+            self.assertIn("Is the server running? `jobbie server` starts one", done.stderr)
+            self.assertEqual(done.stdout, "")
+
+    def test_something_else_at_the_address(self):
+        class Other(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"<html>hello</html>")
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.HTTPServer(("127.0.0.1", 0), Other) as other:
+            threading.Thread(target=other.serve_forever, daemon=True).start()
+            done = self.run_cli("queues", "--url", f"http://127.0.0.1:{other.server_port}", code=3)
+            self.assertIn("Jobbie server?", done.stderr)
+            other.shutdown()
+
+    def test_no_permission_and_overload(self):
+        """A server that wants a key: its header arrives, and its refusal becomes code 6."""
+        seen = []
+
+        class Guarded(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                seen.append(self.headers.get("Authorization"))
+                if len(seen) == 1:
+                    return self.answer(401, "unauthorized", {})
+                if len(seen) == 2:
+                    return self.answer(503, "no_leader", {"Retry-After": "0"})
+                body = b'{"queues":[],"cursor":null,"has_more":false}'
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def answer(self, status, code, headers):
+                body = json.dumps({"status": status, "code": code, "detail": "Not now."}).encode()
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.HTTPServer(("127.0.0.1", 0), Guarded) as guarded:
+            threading.Thread(target=guarded.serve_forever, daemon=True).start()
+            url = f"http://127.0.0.1:{guarded.server_port}"
+            done = self.run_cli("queues", "--url", url, code=6)
+            self.assertIn("[unauthorized]", done.stderr)
+            self.assertIn("JOBBIE_TOKEN", done.stderr)
+            self.run_cli("queues", "--url", url, JOBBIE_TOKEN="secret-1")  # refused once with 503, then served
+            path = os.path.join(self.folder, "token")
+            with open(path, "w", encoding="utf-8") as out:
+                out.write("secret-2\n")
+            self.run_cli("queues", "--url", url, "--token-file", path, JOBBIE_TOKEN="secret-1")
+            guarded.shutdown()
+        self.assertEqual(seen, [None, "Bearer secret-1", "Bearer secret-1", "Bearer secret-2"])
+
+    def test_settings_and_where_they_come_from(self):
+        path = os.path.join(self.folder, "config.toml")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write('data-dir = "/elsewhere"\n[client]\nurl = "http://from-file:1"\n')
+        rows = {row["setting"]: row for row in self.lines("config", "show", JOBBIE_URL="", JOBBIE_CONFIG=path,
+                                                          JOBBIE_TOKEN="very-secret")}
+        self.assertEqual(rows["url"]["value"], "http://from-file:1")
+        self.assertEqual(rows["token"]["from"], "JOBBIE_TOKEN")
+        self.assertEqual(rows["server.data-dir"]["value"], "/elsewhere")
+        self.assertNotIn("very-secret", json.dumps(rows))
+        shown = self.out("config", "show", "--url", "http://flag:2")
+        self.assertRegex(shown, r"url +http://flag:2 +--url")
+
+    def test_bad_settings(self):
+        self.assertIn("https", self.run_cli("queues", "--url", "https://x", code=2).stderr)
+        self.run_cli("queues", "--url", "http://x:99999", code=2)
+        self.run_cli("queues", "--timeout", "soon", code=2)
+        self.run_cli("queues", "--output", "yaml", code=2)
+        self.run_cli("queues", "--token-file", "/nowhere", code=2)
+        self.run_cli("nonsense", code=2)
+
+    def test_completion(self):
+        for shell in ("bash", "zsh", "fish"):
+            self.assertIn("jobbie complete --", self.out("completion", shell))
+        self.run_cli("completion", "csh", code=2)
+        self.assertIn("search", self.out("complete", "--", "se").split())
+        self.assertEqual(sorted(self.out("complete", "--", "bulk", "re").split()), ["requeue", "retry"])
+        self.assertIn("--payload-jq", self.out("complete", "--", "search", "--pay").split())
+        self.assertEqual(self.out("complete", "--", "search", "--output", "j").split(), ["json"])
+        self.enqueue("complete.me")
+        self.assertEqual(self.out("complete", "--", "pause", "compl").split(), ["complete.me"])
+        typed = self.shell("source <(jobbie completion bash); COMP_WORDS=(jobbie que); COMP_CWORD=1; _jobbie; "
+                           "echo ${COMPREPLY[@]}")
+        self.assertEqual(typed.split(), ["queues", "queue"])
+
+    def test_man_pages(self):
+        folder = os.path.join(self.folder, "man")
+        self.run_cli("man", folder)
+        with open(os.path.join(folder, "jobbie-search.1"), encoding="utf-8") as page:
+            text = page.read()
+        self.assertIn(".SH EXAMPLES", text)
+        self.assertIn("payload\\-jq", text)
+        self.assertIn("jobbie-bulk-retry.1", os.listdir(folder))
+        self.assertIn("jobbie.1", os.listdir(folder))
+        self.assertTrue(os.path.exists(Options.binary))
