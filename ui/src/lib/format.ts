@@ -27,6 +27,7 @@ export function rate(perSecond: number | null | undefined): string {
 export function span(ms: number | null | undefined): string {
   if (ms == null) return '–'
   if (ms < 0) ms = 0
+  if (ms > 0 && ms < 1) return '<1 ms'
   if (ms < 1000) return `${Math.round(ms)} ms`
   const s = ms / 1000
   if (s < 9.95) return `${s.toFixed(1).replace(/\.0$/, '')} s`
