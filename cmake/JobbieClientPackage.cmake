@@ -24,6 +24,11 @@ install(FILES ${jobbie_client_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/
         COMPONENT client)
 install(FILES "$<TARGET_FILE:jobbie_client>" "$<TARGET_FILE:jobbie_base>"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT client)
+# Outside of release builds the library under the client uses fmt's shared library.
+set(JOBBIE_CLIENT_FMT "")
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(JOBBIE_CLIENT_FMT "fmt::fmt")
+endif()
 write_basic_package_version_file(
   "${CMAKE_BINARY_DIR}/generated/jobbie_clientConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 configure_package_config_file(

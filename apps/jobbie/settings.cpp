@@ -30,7 +30,8 @@ struct Key {
 
 template <typename T>
 Key key_for(std::string name, T& target) {
-  return {std::move(name), [&target](const toml::node& node) {
+  return {std::move(name),
+          [&target](const toml::node& node) {
             if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, bool>) {
               const auto value = node.value_exact<T>();
               if (value) target = *value;

@@ -70,14 +70,15 @@ class Bench {
     const double in = static_cast<double>(enqueued_) / enqueue_seconds_;
     const double out = static_cast<double>(acked_) / seconds_;
     if (session.json()) {
-      fmt::print("{{\"jobs\":{},\"completed\":{},\"seconds\":{:.3f},\"enqueued_per_second\":{:.1f},"
-                 "\"completed_per_second\":{:.1f},\"enqueue_us\":{},\"fetch_ack_us\":{}}}\n",
-                 enqueued_.load(), acked_.load(), seconds_, in, out, enqueue_.json(), fetch_.json());
+      fmt::print(
+          "{{\"jobs\":{},\"completed\":{},\"seconds\":{:.3f},\"enqueued_per_second\":{:.1f},"
+          "\"completed_per_second\":{:.1f},\"enqueue_us\":{},\"fetch_ack_us\":{}}}\n",
+          enqueued_.load(), acked_.load(), seconds_, in, out, enqueue_.json(), fetch_.json());
       return;
     }
     Facts facts;
-    facts.add("jobs", fmt::format("{} enqueued, {} completed in {:.2f}s", count(enqueued_), count(acked_),
-                                  seconds_));
+    facts.add("jobs", fmt::format("{} enqueued, {} completed in {:.2f}s", count(enqueued_),
+                                  count(acked_), seconds_));
     facts.add("enqueue", fmt::format("{}/s  {}", rate(in), enqueue_.text()));
     if (a_.workers > 0) facts.add("fetch+ack", fmt::format("{}/s  {}", rate(out), fetch_.text()));
     facts.print(session);
@@ -120,9 +121,9 @@ class Bench {
     std::string acks;
     std::int64_t held = 0;
     while (!stop_ || held > 0) {
-      const std::string body =
-          fmt::format(R"({{"queues":[{}],"worker_id":"bench","count":{},"timeout":"{}","ack":[{}]}})",
-                      client::quoted(a_.queue), a_.fetch, stop_ ? "0s" : "200ms", acks);
+      const std::string body = fmt::format(
+          R"({{"queues":[{}],"worker_id":"bench","count":{},"timeout":"{}","ack":[{}]}})",
+          client::quoted(a_.queue), a_.fetch, stop_ ? "0s" : "200ms", acks);
       const auto began = BenchClock::now();
       const auto answer = client_.post("/api/v1/fetch", body);
       if (!answer) return fail(answer.error());
@@ -161,9 +162,11 @@ int bench(Session& session, BenchArguments a) {
     run.run([&](std::int64_t in, std::int64_t out) { bar.at(in + out); });
   }
   if (own && !a.keep) {
-    const auto gone = session.call(
-        {.method = "DELETE", .target = "/api/v1/queues/" + client::encoded(a.queue) + "?confirm=true"});
-    if (!gone && gone.error().status != 404) session.note("the queue " + a.queue + " could not be deleted");
+    const auto gone =
+        session.call({.method = "DELETE",
+                      .target = "/api/v1/queues/" + client::encoded(a.queue) + "?confirm=true"});
+    if (!gone && gone.error().status != 404)
+      session.note("the queue " + a.queue + " could not be deleted");
   }
   if (const auto error = run.error()) return session.fail(*error);
   run.report(session);
@@ -174,14 +177,18 @@ int bench(Session& session, BenchArguments a) {
 
 void add_bench_commands(Commands& commands) {
   auto a = std::make_shared<BenchArguments>();
-  CLI::App* c = commands.add(commands.app(), "bench", "Measure a server with jobs that do nothing",
-                             "  jobbie bench\n  jobbie bench --jobs 100000 --producers 16 --workers 16 --batch 100");
-  c->add_option("--jobs", a->jobs, "How many (10000)")->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
+  CLI::App* c = commands.add(
+      commands.app(), "bench", "Measure a server with jobs that do nothing",
+      "  jobbie bench\n  jobbie bench --jobs 100000 --producers 16 --workers 16 --batch 100");
+  c->add_option("--jobs", a->jobs, "How many (10000)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
   c->add_option("--producers", a->producers, "Threads that enqueue (4)")->check(CLI::Range(1, 256));
-  c->add_option("--workers", a->workers, "Threads that fetch and ack (4)")->check(CLI::Range(0, 256));
+  c->add_option("--workers", a->workers, "Threads that fetch and ack (4)")
+      ->check(CLI::Range(0, 256));
   c->add_option("--batch", a->batch, "Jobs an enqueue (1)")->check(CLI::Range(1, 10'000));
   c->add_option("--fetch", a->fetch, "Jobs a fetch (10)")->check(CLI::Range(1, 1000));
-  c->add_option("--payload-bytes", a->payload, "Size of a payload (100)")->check(CLI::Range(0, 1'000'000));
+  c->add_option("--payload-bytes", a->payload, "Size of a payload (100)")
+      ->check(CLI::Range(0, 1'000'000));
   c->add_option("--queue", a->queue, "Use this queue, and leave it alone afterwards");
   c->add_flag("--keep", a->keep, "Do not delete the queue afterwards");
   commands.on(c, [a](Session& session) { return bench(session, *a); });

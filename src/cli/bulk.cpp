@@ -51,11 +51,12 @@ Body bulk_body(const BulkArguments& a, bool dry_run) {
 
 int report_bulk(Session& session, const BulkArguments& a, const Tally& tally) {
   if (session.json()) {
-    fmt::print("{{\"action\":\"{}\",\"affected\":{},\"skipped\":{},\"errors\":{},\"dry_run\":{},"
-               "\"first_errors\":[{}]}}\n",
-               a.action, tally.affected, tally.skipped, tally.errors, a.dry_run, tally.first_errors);
+    fmt::print(
+        "{{\"action\":\"{}\",\"affected\":{},\"skipped\":{},\"errors\":{},\"dry_run\":{},"
+        "\"first_errors\":[{}]}}\n",
+        a.action, tally.affected, tally.skipped, tally.errors, a.dry_run, tally.first_errors);
   } else {
-    fmt::print("{} {} jobs", a.dry_run ? "would affect" : "affected", count(tally.affected));
+    fmt::print("{} {}", a.dry_run ? "would affect" : "affected", job_count(tally.affected));
     if (tally.skipped > 0) fmt::print(", skipped {} in another state", count(tally.skipped));
     if (tally.errors > 0) fmt::print(", {} errors", count(tally.errors));
     fmt::print("\n");
@@ -102,7 +103,8 @@ int bulk_by_filter(Session& session, const BulkArguments& a, const std::string& 
     BulkArguments shown = a;
     shown.dry_run = true;
     if (a.dry_run) return report_bulk(session, shown, tally);
-    if (!session.confirm(fmt::format("{} {} jobs?", a.action, count(tally.affected)))) return kDeclined;
+    if (!session.confirm(fmt::format("{} {}?", a.action, job_count(tally.affected))))
+      return kDeclined;
   }
   const auto answer = session.call({.method = "POST",
                                     .target = "/api/v1/jobs/bulk",
@@ -138,7 +140,7 @@ int bulk_by_ids(Session& session, const BulkArguments& a) {
                                         .timeout = std::chrono::minutes(5)});
       if (!answer) {
         bar.finish();
-        if (begin > 0) session.note(fmt::format("{} jobs were done before that", count(tally.affected)));
+        if (begin > 0) session.note(fmt::format("{} done before that", job_count(tally.affected)));
         return session.fail(answer.error());
       }
       tally.add(*answer);
@@ -178,14 +180,15 @@ void add_bulk_action(Commands& commands, CLI::App& parent, const std::string& na
 
 int list_operations(Session& session) {
   Table table({{"ID"}, {"ACTION"}, {"STATUS"}, {"DONE", true}, {"OF", true}, {"STARTED", true}});
-  const auto all = each_page(session, "/api/v1/bulk", "bulk_operations", [&](const client::Json& each) {
-    table.add({{each["bulk_operation_id"].text()},
-               {each["action"].text()},
-               {each["status"].text()},
-               {count(each["processed"].integer())},
-               {count(each["estimated_total"].integer())},
-               {ago(each["created_at"].text())}});
-  });
+  const auto all =
+      each_page(session, "/api/v1/bulk", "bulk_operations", [&](const client::Json& each) {
+        table.add({{each["bulk_operation_id"].text()},
+                   {each["action"].text()},
+                   {each["status"].text()},
+                   {count(each["processed"].integer())},
+                   {count(each["estimated_total"].integer())},
+                   {ago(each["created_at"].text())}});
+      });
   if (!all) return session.fail(all.error());
   if (!session.json()) table.print(session);
   return kDone;
@@ -201,9 +204,10 @@ void add_bulk_commands(Commands& commands) {
       "  jobbie bulk retry --filter '{\"queue\":\"emails.send\",\"state\":[\"dead\"]}'\n"
       "  jobbie bulk delete --state completed --created-before 7d --dry-run");
   c->require_subcommand(1);
-  add_bulk_action(commands, *c, "retry", "retry", "Start ended jobs anew",
-                  "  jobbie search --state dead | jobbie bulk retry\n"
-                  "  jobbie bulk retry --filter '{\"queue\":\"emails.send\",\"state\":[\"dead\"]}'");
+  add_bulk_action(
+      commands, *c, "retry", "retry", "Start ended jobs anew",
+      "  jobbie search --state dead | jobbie bulk retry\n"
+      "  jobbie bulk retry --filter '{\"queue\":\"emails.send\",\"state\":[\"dead\"]}'");
   add_bulk_action(commands, *c, "requeue", "requeue", "Give dead jobs one more attempt",
                   "  jobbie bulk requeue --queue emails.send --state dead");
   add_bulk_action(commands, *c, "cancel", "cancel", "Cancel jobs that have not ended",
@@ -214,14 +218,15 @@ void add_bulk_commands(Commands& commands) {
                   "  jobbie bulk change-priority critical --tag tenant=acme-corp --state pending");
   add_bulk_action(commands, *c, "delete", "delete", "Delete jobs",
                   "  jobbie search --payload-jq '.legacy == true' | jobbie bulk delete");
-  CLI::App* list = commands.add(*c, "list", "Long operations that run or ran", "  jobbie bulk list");
+  CLI::App* list =
+      commands.add(*c, "list", "Long operations that run or ran", "  jobbie bulk list");
   commands.on(list, list_operations);
   auto id = std::make_shared<std::string>();
-  CLI::App* wait = commands.add(*c, "wait", "Follow a long operation", "  jobbie bulk wait bulk_01…");
+  CLI::App* wait =
+      commands.add(*c, "wait", "Follow a long operation", "  jobbie bulk wait bulk_01…");
   wait->add_option("bulk-id", *id, "Operation")->required();
-  commands.on(wait, [id](Session& session) {
-    return follow_bulk(session, {.action = "bulk"}, *id);
-  });
+  commands.on(wait,
+              [id](Session& session) { return follow_bulk(session, {.action = "bulk"}, *id); });
   auto stopped = std::make_shared<std::string>();
   CLI::App* stop = commands.add(*c, "stop", "Stop a long operation; what is done stays done",
                                 "  jobbie bulk stop bulk_01…");

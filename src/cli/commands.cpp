@@ -75,8 +75,7 @@ std::optional<int> Commands::run() {
   for (const auto& each : actions_) {
     if (!each.first->parsed()) continue;
     bool inner = false;
-    for (const CLI::App* below : each.first->get_subcommands({}))
-      inner = inner || below->parsed();
+    for (const CLI::App* below : each.first->get_subcommands({})) inner = inner || below->parsed();
     if (!inner) chosen = &each;
   }
   if (chosen == nullptr) return std::nullopt;

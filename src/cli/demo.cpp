@@ -18,9 +18,9 @@ namespace jobbie::cli {
 /// One queue of the demo, with those who fill it and work on it.
 struct DemoPart {
   const char* queue;
-  int pause_ms;    ///< between two jobs, on average
-  int run_ms;      ///< of one job, on average
-  int fails;       ///< of a hundred attempts
+  int pause_ms;  ///< between two jobs, on average
+  int run_ms;    ///< of one job, on average
+  int fails;     ///< of a hundred attempts
   int workers;
   const char* error;
 };
@@ -61,12 +61,13 @@ Outcome play(const DemoPart& part, Context& context) {
 
 client::NewJob some_job(const DemoPart& part, std::mt19937& random, int number) {
   const auto tenant = kTenants[random() % kTenants.size()];
-  client::NewJob job{.queue = part.queue,
-                     .payload = fmt::format(R"({{"number":{},"to":"user{}@example.com","amount":{}}})", number,
-                                            random() % 1000, random() % 500),
-                     .max_retries = 3,
-                     .group = tenant,
-                     .tags = fmt::format(R"({{"tenant":"{}"}})", tenant)};
+  client::NewJob job{
+      .queue = part.queue,
+      .payload = fmt::format(R"({{"number":{},"to":"user{}@example.com","amount":{}}})", number,
+                             random() % 1000, random() % 500),
+      .max_retries = 3,
+      .group = tenant,
+      .tags = fmt::format(R"({{"tenant":"{}"}})", tenant)};
   if (random() % 10 == 0) job.priority = "high";
   if (random() % 12 == 0) job.delay = fmt::format("{}s", 5 + random() % 40);
   return job;
@@ -111,9 +112,8 @@ struct Demo::Cast {
       worker->handle(part.queue, [&part](Context& context) { return play(part, context); });
       workers.push_back(std::move(worker));
       threads.emplace_back([this, &part] { produce(part); });
-      threads.emplace_back([at = workers.back().get()] {
-        [[maybe_unused]] const auto ended = at->run();
-      });
+      threads.emplace_back(
+          [at = workers.back().get()] { [[maybe_unused]] const auto ended = at->run(); });
     }
   }
 

@@ -7,12 +7,12 @@
 #include <memory>
 #include <pthread.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include "cli/commands.hpp"
 #include "cli/demo.hpp"
@@ -36,8 +36,8 @@ class ServerProcess {
   bool start(const DevArguments& a, const std::string& data_dir) {
     std::array<char, 4096> self{};
     if (readlink("/proc/self/exe", self.data(), self.size() - 1) <= 0) return false;
-    std::vector<std::string> words = {self.data(), "server",   "--data-dir", data_dir,
-                                      "--http",    a.http,     "--log-level", "warning"};
+    std::vector<std::string> words = {self.data(), "server", "--data-dir",  data_dir,
+                                      "--http",    a.http,   "--log-level", "warning"};
     std::vector<char*> pointers;
     for (auto& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
@@ -101,13 +101,16 @@ int dev(Session& session, const DevArguments& a) {
   DataFolder folder{.path = a.data_dir};
   if (folder.path.empty()) {
     std::string name = (std::filesystem::temp_directory_path() / "jobbie-dev-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) return session.usage("no folder could be made for the data");
+    if (mkdtemp(name.data()) == nullptr)
+      return session.usage("no folder could be made for the data");
     folder = {.path = name, .own = true};
   }
-  auto client = client::Client::open({.url = "http://" + a.http, .retries = 0, .agent = "jobbie-dev"});
+  auto client =
+      client::Client::open({.url = "http://" + a.http, .retries = 0, .agent = "jobbie-dev"});
   if (!client) return session.fail(client.error());
   if (client->read("/healthz"))
-    return session.usage("something listens at " + a.http + " already; --http chooses another address");
+    return session.usage("something listens at " + a.http +
+                         " already; --http chooses another address");
   ServerProcess server;
   if (!server.start(a, folder.path) || !wait_until_ready(*client, server)) {
     session.note("the server did not start");
@@ -115,10 +118,11 @@ int dev(Session& session, const DevArguments& a) {
   }
   fmt::print("http://{}\n", a.http);
   std::fflush(stdout);
-  session.note(fmt::format("A server with a demo workload. In another terminal:\n"
-                           "  jobbie top{0}\n  jobbie queues{0}\nCtrl-C ends it{1}.",
-                           a.http == "127.0.0.1:8080" ? "" : " --url http://" + a.http,
-                           folder.own ? " and deletes its data" : ""));
+  session.note(
+      fmt::format("A server with a demo workload. In another terminal:\n"
+                  "  jobbie top{0}\n  jobbie queues{0}\nCtrl-C ends it{1}.",
+                  a.http == "127.0.0.1:8080" ? "" : " --url http://" + a.http,
+                  folder.own ? " and deletes its data" : ""));
   {
     const Demo demo(*client);
     int number = 0;

@@ -13,8 +13,13 @@ namespace jobbie::cli {
 namespace {
 
 int list_groups(Session& session) {
-  Table table({{"GROUP"}, {"PENDING", true}, {"ACTIVE", true}, {"SCHEDULED", true}, {"WAITING", true},
-               {"RETRYING", true}, {"STATUS"}});
+  Table table({{"GROUP"},
+               {"PENDING", true},
+               {"ACTIVE", true},
+               {"SCHEDULED", true},
+               {"WAITING", true},
+               {"RETRYING", true},
+               {"STATUS"}});
   const auto all = each_page(session, "/api/v1/groups", "groups", [&](const client::Json& g) {
     table.add({{g["name"].text()},
                {count(g["pending"].integer())},
@@ -34,12 +39,14 @@ void add_group_action(Commands& commands, CLI::App& parent, const std::string& n
                       const std::string& description, const std::string& question) {
   auto group = std::make_shared<std::string>();
   auto keep_active = std::make_shared<bool>(false);
-  CLI::App* c = commands.add(parent, name, description, fmt::format("  jobbie groups {} acme", name));
+  CLI::App* c =
+      commands.add(parent, name, description, fmt::format("  jobbie groups {} acme", name));
   c->add_option("group", *group, "Group")->required();
   if (!question.empty()) commands.add_yes(c);
   if (name == "cancel") c->add_flag("--keep-active", *keep_active, "Leave running jobs alone");
   commands.on(c, [=](Session& session) {
-    if (!question.empty() && !session.confirm(fmt::format("{} {}?", question, *group))) return kDeclined;
+    if (!question.empty() && !session.confirm(fmt::format("{} {}?", question, *group)))
+      return kDeclined;
     const auto answer =
         session.post(fmt::format("/api/v1/groups/{}/{}", client::encoded(*group), name),
                      *keep_active ? R"({"include_active":false})" : "");
@@ -49,26 +56,34 @@ void add_group_action(Commands& commands, CLI::App& parent, const std::string& n
     } else if ((*answer)["affected"].is_null()) {
       fmt::print("{}\n", (*answer)["status"].text());
     } else {
-      fmt::print("{} jobs\n", count((*answer)["affected"].integer()));
+      fmt::print("{}\n", job_count((*answer)["affected"].integer()));
     }
     return kDone;
   });
 }
 
 int list_batches(Session& session, const std::string& status) {
-  Table table({{"ID"}, {"STATUS"}, {"TOTAL", true}, {"DONE", true}, {"FAILED", true}, {"PENDING", true},
-               {"CREATED", true}, {"CALLBACK"}});
+  Table table({{"ID"},
+               {"STATUS"},
+               {"TOTAL", true},
+               {"DONE", true},
+               {"FAILED", true},
+               {"PENDING", true},
+               {"CREATED", true},
+               {"CALLBACK"}});
   const std::string query = status.empty() ? "" : "?status=" + client::encoded(status);
-  const auto all = each_page(session, "/api/v1/batches" + query, "batches", [&](const client::Json& b) {
-    table.add({{b["id"].text()},
-               {b["status"].text()},
-               {count(b["total"].integer())},
-               {count(b["succeeded"].integer())},
-               {count(b["failed"].integer()), b["failed"].integer() > 0 ? Style::bad : Style::dim},
-               {count(b["pending"].integer())},
-               {ago(b["created_at"].text())},
-               {b["callback_queue"].text()}});
-  });
+  const auto all =
+      each_page(session, "/api/v1/batches" + query, "batches", [&](const client::Json& b) {
+        table.add(
+            {{b["id"].text()},
+             {b["status"].text()},
+             {count(b["total"].integer())},
+             {count(b["succeeded"].integer())},
+             {count(b["failed"].integer()), b["failed"].integer() > 0 ? Style::bad : Style::dim},
+             {count(b["pending"].integer())},
+             {ago(b["created_at"].text())},
+             {b["callback_queue"].text()}});
+      });
   if (!all) return session.fail(all.error());
   if (!session.json() && table.empty()) session.note("there are no batches");
   if (!session.json() && !table.empty()) table.print(session);
@@ -90,7 +105,8 @@ void add_group_commands(Commands& commands) {
   auto status = std::make_shared<std::string>();
   CLI::App* b = commands.add(commands.app(), "batches", "List batches, or show one",
                              "  jobbie batches --status pending\n  jobbie batches show batch_01…");
-  b->add_option("--status", *status, "pending or finished")->check(CLI::IsMember({"pending", "finished"}));
+  b->add_option("--status", *status, "pending or finished")
+      ->check(CLI::IsMember({"pending", "finished"}));
   commands.on(b, [status](Session& session) { return list_batches(session, *status); });
   auto id = std::make_shared<std::string>();
   CLI::App* show = commands.add(*b, "show", "Show a batch", "  jobbie batches show batch_01…");

@@ -97,7 +97,11 @@ bool ObjectSplitter::feed(std::string_view piece, std::vector<std::string>& out)
       if (c == '{') {
         depth_ = 1;
         object_ = c;
-      } else if (!is_space(c) && c != ',' && c != '[' && c != ']') {
+      } else if (c == '[') {
+        ++arrays_;
+      } else if (c == ']') {
+        if (--arrays_ < 0) return false;
+      } else if (!is_space(c) && c != ',') {
         return false;
       }
       continue;

@@ -21,11 +21,12 @@ class ObjectSplitter {
   /// Appends each object that is complete to `out`. False if what came can be no such stream.
   bool feed(std::string_view piece, std::vector<std::string>& out);
   /// Whether the stream may end here.
-  bool complete() const { return depth_ == 0; }
+  bool complete() const { return depth_ == 0 && arrays_ == 0; }
 
  private:
   std::string object_;
-  int depth_ = 0;
+  int depth_ = 0;   ///< within an object
+  int arrays_ = 0;  ///< around it
   bool in_string_ = false;
   bool escaped_ = false;
 };

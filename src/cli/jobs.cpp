@@ -21,7 +21,8 @@ constexpr std::size_t kLinesARequest = 1000;
 struct EnqueueArguments {
   std::string queue;
   std::string payload = "{}";
-  std::string priority, delay, at, unique_key, unique_period, group, lease, expire, timeout, backoff;
+  std::string priority, delay, at, unique_key, unique_period, group, lease, expire, timeout,
+      backoff;
   std::string max_retries;
   std::vector<std::string> tags, after, set;
   bool lines = false;
@@ -60,7 +61,7 @@ int send_lines(Session& session, const std::vector<std::string>& jobs, std::int6
                               .body = body + "]}",
                               .headers = {{"Idempotency-Key", client::new_idempotency_key()}}});
   if (!answer) {
-    session.note(fmt::format("{} jobs were enqueued before that", count(sent)));
+    session.note(fmt::format("{} enqueued before that", job_count(sent)));
     return session.fail(answer.error());
   }
   for (const auto& id : (*answer)["job_ids"].items())
@@ -77,7 +78,7 @@ int enqueue_lines(Session& session, const Body& body) {
   for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     if (!client::is_json(line)) {
-      session.note(fmt::format("{} jobs were enqueued before that", count(sent)));
+      session.note(fmt::format("{} enqueued before that", job_count(sent)));
       return session.usage(fmt::format("line {} of standard input is not JSON", number));
     }
     Body job = body;
@@ -88,7 +89,7 @@ int enqueue_lines(Session& session, const Body& body) {
   }
   if (!jobs.empty())
     if (const int code = send_lines(session, jobs, sent); code != kDone) return code;
-  session.note(fmt::format("{} jobs enqueued", count(sent)));
+  session.note(fmt::format("{} enqueued", job_count(sent)));
   return kDone;
 }
 
@@ -136,8 +137,8 @@ void print_job(const Session& session, const client::Document& job) {
   facts.add("attempt", job["attempt"].text() + " of " + job["max_retries"].text());
   facts.add("priority", job["priority"].text());
   facts.add("created", job["created_at"].text() + "  " + ago(job["created_at"].text()));
-  for (const char* name : {"scheduled_at", "next_attempt_at", "started_at", "ended_at",
-                           "expire_at", "lease_expires_at"})
+  for (const char* name : {"scheduled_at", "next_attempt_at", "started_at", "ended_at", "expire_at",
+                           "lease_expires_at"})
     if (!job[name].is_null()) facts.add(name, job[name].text() + "  " + ago(job[name].text()));
   for (const char* name : {"end_reason", "cancel_requested", "unique_key", "group", "batch_id",
                            "schedule_id", "depends_on", "waiting_on", "tags", "roles",
@@ -203,12 +204,12 @@ int why(Session& session, const std::string& id) {
 
 void add_enqueue(Commands& commands) {
   auto a = std::make_shared<EnqueueArguments>();
-  CLI::App* c = commands.add(
-      commands.app(), "enqueue", "Enqueue a job",
-      "  jobbie enqueue emails.send '{\"to\": \"user@example.com\"}'\n"
-      "  jobbie enqueue reports @report.json --delay 10m --unique-key daily\n"
-      "  jobbie enqueue reports --at 2026-12-24 --tag tenant=acme-corp\n"
-      "  cat payloads.ndjson | jobbie enqueue emails.send --lines");
+  CLI::App* c =
+      commands.add(commands.app(), "enqueue", "Enqueue a job",
+                   "  jobbie enqueue emails.send '{\"to\": \"user@example.com\"}'\n"
+                   "  jobbie enqueue reports @report.json --delay 10m --unique-key daily\n"
+                   "  jobbie enqueue reports --at 2026-12-24 --tag tenant=acme-corp\n"
+                   "  cat payloads.ndjson | jobbie enqueue emails.send --lines");
   c->add_option("queue", a->queue, "Queue")->required();
   c->add_option("payload", a->payload, "JSON, @FILE, or - for standard input");
   c->add_option("--priority", a->priority, "critical, high, normal or a number (lower first)");

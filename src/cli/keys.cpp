@@ -45,17 +45,19 @@ int create_key(Session& session, const std::string& name, const std::vector<std:
     fmt::print("{}\n", made->raw());
     return kDone;
   }
-  fmt::print("{}\n", (*made)["key"].text((*made)["secret"].text()));
-  session.note("This is the only time that the key is shown. Keep it in a file, and use it with\n"
-               "JOBBIE_TOKEN_FILE or --token-file.");
+  fmt::print("{}\n", (*made)["secret"].text());
+  session.note(
+      "This is the only time that the key is shown. Keep it in a file, and use it with\n"
+      "JOBBIE_TOKEN_FILE or --token-file.");
   return kDone;
 }
 
 }  // namespace
 
 void add_key_commands(Commands& commands) {
-  CLI::App* c = commands.add(commands.app(), "keys", "List API keys, and work with them",
-                             "  jobbie keys\n  jobbie keys create mailer --scope produce --queue 'emails.*'");
+  CLI::App* c =
+      commands.add(commands.app(), "keys", "List API keys, and work with them",
+                   "  jobbie keys\n  jobbie keys create mailer --scope produce --queue 'emails.*'");
   commands.on(c, list_keys);
   commands.on(commands.add(*c, "list", "List keys", "  jobbie keys list"), list_keys);
   struct Arguments {
@@ -75,13 +77,17 @@ void add_key_commands(Commands& commands) {
   create->add_option("--queue", a->queues, "Only these queues or patterns")
       ->take_all()
       ->allow_extra_args(false);
-  commands.on(create, [a](Session& session) { return create_key(session, a->name, a->scopes, a->queues); });
-  CLI::App* revoke = commands.add(*c, "revoke", "Make a key worthless", "  jobbie keys revoke key_01…");
+  commands.on(create,
+              [a](Session& session) { return create_key(session, a->name, a->scopes, a->queues); });
+  CLI::App* revoke =
+      commands.add(*c, "revoke", "Make a key worthless", "  jobbie keys revoke key_01…");
   revoke->add_option("key-id", a->id, "Key")->required();
   commands.add_yes(revoke);
   commands.on(revoke, [a](Session& session) {
-    if (!session.confirm("Revoke " + a->id + "? Whoever uses it is refused from now on.")) return kDeclined;
-    const auto answer = session.call({.method = "DELETE", .target = "/api/v1/keys/" + client::encoded(a->id)});
+    if (!session.confirm("Revoke " + a->id + "? Whoever uses it is refused from now on."))
+      return kDeclined;
+    const auto answer =
+        session.call({.method = "DELETE", .target = "/api/v1/keys/" + client::encoded(a->id)});
     if (!answer) return session.fail(answer.error());
     fmt::print("{}\n", session.json() ? std::string(answer->raw()) : "revoked");
     return kDone;

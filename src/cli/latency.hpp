@@ -16,7 +16,9 @@ class Latencies {
   void add(std::int64_t microseconds) {
     if (all_.size() < kMost) all_.push_back(microseconds);
   }
-  void merge(const Latencies& other) { all_.insert(all_.end(), other.all_.begin(), other.all_.end()); }
+  void merge(const Latencies& other) {
+    all_.insert(all_.end(), other.all_.begin(), other.all_.end());
+  }
   std::size_t size() const { return all_.size(); }
 
   /// The value that a share of `q` (0…1) does not exceed; 0 without values.

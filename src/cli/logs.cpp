@@ -32,22 +32,22 @@ int follow_logs(Session& session, const std::string& path, std::int64_t offset) 
   if (!opened) return session.fail(opened.error());
   while (true) {
     bool ended = false;
-    const auto stream = opened->stream(
-        {.target = fmt::format("{}?follow=true&offset={}", path, offset)},
-        [&](const client::Event& event) {
-          const auto data = client::Document::parse(event.data);
-          if (!data) return true;
-          if (event.type == "end") {
-            ended = true;
-            session.note("the job is " + (*data)["state"].text());
-            return false;
-          }
-          if (event.type != "log") return true;
-          offset = (*data)["number"].integer(offset);
-          print_line(session, data->root());
-          std::fflush(stdout);
-          return true;
-        });
+    const auto stream =
+        opened->stream({.target = fmt::format("{}?follow=true&offset={}", path, offset)},
+                       [&](const client::Event& event) {
+                         const auto data = client::Document::parse(event.data);
+                         if (!data) return true;
+                         if (event.type == "end") {
+                           ended = true;
+                           session.note("the job is " + (*data)["state"].text());
+                           return false;
+                         }
+                         if (event.type != "log") return true;
+                         offset = (*data)["number"].integer(offset);
+                         print_line(session, data->root());
+                         std::fflush(stdout);
+                         return true;
+                       });
     if (ended) return kDone;
     if (!stream && (stream.error().failure == client::Failure::refused ||
                     stream.error().failure == client::Failure::unreachable))
@@ -90,7 +90,8 @@ void add_log_commands(Commands& commands) {
                              "  jobbie logs job_01…\n  jobbie logs -f job_01… --tail 20");
   c->add_option("job-id", a->id, "Job")->required();
   c->add_flag("-f,--follow", a->follow, "Go on until the job has ended");
-  c->add_option("--tail", a->tail, "Only so many of the latest lines")->check(CLI::Range(1, 10'000));
+  c->add_option("--tail", a->tail, "Only so many of the latest lines")
+      ->check(CLI::Range(1, 10'000));
   commands.on(c, [a](Session& session) { return show_logs(session, a->id, a->follow, a->tail); });
 }
 

@@ -1,4 +1,4 @@
-// Writes roff.
+// Writes the pages as roff.
 #include "cli/man.hpp"
 
 #include <CLI/CLI.hpp>
@@ -45,7 +45,8 @@ std::string options_of(const CLI::App& command) {
   std::string out;
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_group().empty()) continue;
-    const std::string name = option->get_positional() ? option->get_name(true) : option->get_name(false, true);
+    const std::string name =
+        option->get_positional() ? option->get_name(true) : option->get_name(false, true);
     out += fmt::format(".TP\n.B {}\n{}\n", escaped(name), escaped(option->get_description()));
   }
   return out;
@@ -55,15 +56,17 @@ std::string commands_of(const CLI::App& command) {
   std::string out;
   for (const CLI::App* below : command.get_subcommands({}))
     if (!below->get_group().empty())
-      out += fmt::format(".TP\n.B {}\n{}\n", escaped(below->get_name()), escaped(below->get_description()));
+      out += fmt::format(".TP\n.B {}\n{}\n", escaped(below->get_name()),
+                         escaped(below->get_description()));
   return out;
 }
 
 std::string page(const CLI::App& command, const std::string& words, const std::string& version) {
   std::string title = words;
   for (char& c : title) c = c == ' ' ? '-' : c;
-  std::string out = fmt::format(".TH {} 1 \"\" \"Jobbie {}\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n", escaped(title),
-                                version, escaped(title), escaped(command.get_description()), escaped(words));
+  std::string out = fmt::format(
+      ".TH {} 1 \"\" \"Jobbie {}\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n", escaped(title),
+      version, escaped(title), escaped(command.get_description()), escaped(words));
   for (const CLI::Option* option : command.get_options())
     if (option->get_positional()) out += fmt::format(".I {}\n", escaped(option->get_name(true)));
   if (!commands_of(command).empty()) out += ".I COMMAND\n";
@@ -83,12 +86,14 @@ void add_pages(const CLI::App& command, const std::string& words, const std::str
   for (char& c : file) c = c == ' ' ? '-' : c;
   out.emplace_back(file + ".1", page(command, words, version));
   for (const CLI::App* below : command.get_subcommands({}))
-    if (!below->get_group().empty()) add_pages(*below, words + " " + below->get_name(), version, out);
+    if (!below->get_group().empty())
+      add_pages(*below, words + " " + below->get_name(), version, out);
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> man_pages(const CLI::App& app, const std::string& version) {
+std::vector<std::pair<std::string, std::string>> man_pages(const CLI::App& app,
+                                                           const std::string& version) {
   std::vector<std::pair<std::string, std::string>> pages;
   add_pages(app, "jobbie", version, pages);
   return pages;

@@ -12,6 +12,7 @@ class App;
 namespace jobbie::cli {
 
 /// File names and their roff text: jobbie.1, and one page for each command.
-std::vector<std::pair<std::string, std::string>> man_pages(const CLI::App& app, const std::string& version);
+std::vector<std::pair<std::string, std::string>> man_pages(const CLI::App& app,
+                                                           const std::string& version);
 
 }  // namespace jobbie::cli

@@ -13,6 +13,12 @@
 namespace jobbie::cli {
 namespace {
 
+/// How long something has been there.
+std::string age(const std::string& since) {
+  const std::string text = ago(since);
+  return text.ends_with(" ago") ? text.substr(0, text.size() - 4) : "0s";
+}
+
 int cluster_status(Session& session) {
   const auto status = session.get("/api/v1/cluster/status");
   if (!status) return session.fail(status.error());
@@ -31,16 +37,20 @@ int cluster_status(Session& session) {
                {at < 0 ? "–" : count(std::max<std::int64_t>(0, applied - at))}});
   }
   table.print(session);
-  fmt::print("\nterm {}, log applied to {}, stored to {}, durable to {}; {} live jobs, {} waiting fetches\n",
-             s["term"].text(), count(applied), count(s["stored_index"].integer()),
-             count(s["durable_index"].integer()), count(s["live_jobs"].integer()),
-             count(s["waiting_fetches"].integer()));
-  if (s["disk_full"].boolean()) fmt::print("{}\n", styled(session, {"the disk is full", Style::bad}));
+  fmt::print(
+      "\nterm {}, log applied to {}, stored to {}, durable to {}; {} live jobs, {} waiting "
+      "fetches\n",
+      s["term"].text(), count(applied), count(s["stored_index"].integer()),
+      count(s["durable_index"].integer()), count(s["live_jobs"].integer()),
+      count(s["waiting_fetches"].integer()));
+  if (s["disk_full"].boolean())
+    fmt::print("{}\n", styled(session, {"the disk is full", Style::bad}));
   return kDone;
 }
 
 struct Totals {
-  std::int64_t queues = 0, paused = 0, pending = 0, active = 0, retrying = 0, dead = 0, scheduled = 0;
+  std::int64_t queues = 0, paused = 0, pending = 0, active = 0, retrying = 0, dead = 0,
+               scheduled = 0;
   double enqueued = 0, completed = 0, failed = 0;
 };
 
@@ -64,8 +74,8 @@ int status(Session& session) {
   std::string rows;
   std::string cursor;
   do {
-    const auto page =
-        session.get("/api/v1/queues" + (cursor.empty() ? "" : "?cursor=" + client::encoded(cursor)));
+    const auto page = session.get("/api/v1/queues" +
+                                  (cursor.empty() ? "" : "?cursor=" + client::encoded(cursor)));
     if (!page) return session.fail(page.error());
     for (const auto& queue : (*page)["queues"].items()) {
       add_queue(totals, queue);
@@ -79,41 +89,52 @@ int status(Session& session) {
   }
   Facts facts;
   const std::string role = (*cluster)["role"].text();
-  facts.add("server", fmt::format("{}, {} node{}, up {}", role, (*cluster)["nodes"].items().size(),
-                                  (*cluster)["nodes"].items().size() == 1 ? "" : "s",
-                                  ago((*cluster)["started_at"].text())),
+  facts.add("server",
+            fmt::format("{}, {} node{}, up {}", role, (*cluster)["nodes"].items().size(),
+                        (*cluster)["nodes"].items().size() == 1 ? "" : "s",
+                        age((*cluster)["started_at"].text())),
             role == "leader" ? Style::good : Style::plain);
-  facts.add("queues", fmt::format("{}{}", count(totals.queues),
-                                  totals.paused > 0 ? fmt::format(", {} paused", totals.paused) : ""));
+  facts.add("queues",
+            fmt::format("{}{}", count(totals.queues),
+                        totals.paused > 0 ? fmt::format(", {} paused", totals.paused) : ""));
   facts.add("pending", count(totals.pending));
   facts.add("active", count(totals.active), totals.active > 0 ? Style::good : Style::plain);
   facts.add("scheduled", count(totals.scheduled));
   facts.add("retrying", count(totals.retrying), totals.retrying > 0 ? Style::warn : Style::plain);
   facts.add("dead", count(totals.dead), totals.dead > 0 ? Style::bad : Style::plain);
-  facts.add("rates", fmt::format("{}/s enqueued, {}/s completed, {}/s failed", rate(totals.enqueued),
-                                 rate(totals.completed), rate(totals.failed)));
+  facts.add("rates",
+            fmt::format("{}/s enqueued, {}/s completed, {}/s failed", rate(totals.enqueued),
+                        rate(totals.completed), rate(totals.failed)));
   facts.print(session);
   if ((*cluster)["disk_full"].boolean()) session.note("the disk is full");
   return kDone;
 }
 
 int list_workers(Session& session, const std::string& glob) {
-  Table table({{"WORKER"}, {"HOST"}, {"ACTIVE", true}, {"SEEN", true}, {"UP", true}, {"STATUS"}, {"QUEUES"}});
+  Table table({{"WORKER"},
+               {"HOST"},
+               {"ACTIVE", true},
+               {"SEEN", true},
+               {"STARTED", true},
+               {"STATUS"},
+               {"QUEUES"}});
   const std::string query = glob.empty() ? "" : "?glob=" + client::encoded(glob);
-  const auto all = each_page(session, "/api/v1/workers" + query, "workers", [&](const client::Json& w) {
-    std::string queues;
-    for (const auto& queue : w["queues"].items()) queues += (queues.empty() ? "" : " ") + queue.text();
-    const std::string status = w["silent"].boolean()     ? "silent"
-                               : w["draining"].boolean() ? "draining"
-                                                         : "";
-    table.add({{w["id"].text()},
-               {w["hostname"].text("–")},
-               {count(w["active"].integer())},
-               {ago(w["last_heartbeat"].text())},
-               {ago(w["started_at"].text())},
-               {status, Style::warn},
-               {queues}});
-  });
+  const auto all =
+      each_page(session, "/api/v1/workers" + query, "workers", [&](const client::Json& w) {
+        std::string queues;
+        for (const auto& queue : w["queues"].items())
+          queues += (queues.empty() ? "" : " ") + queue.text();
+        const std::string status = w["silent"].boolean()     ? "silent"
+                                   : w["draining"].boolean() ? "draining"
+                                                             : "";
+        table.add({{w["id"].text()},
+                   {w["hostname"].text("–")},
+                   {count(w["active"].integer())},
+                   {ago(w["last_heartbeat"].text())},
+                   {ago(w["started_at"].text())},
+                   {status, Style::warn},
+                   {queues}});
+      });
   if (!all) return session.fail(all.error());
   if (session.json()) return kDone;
   if (table.empty()) {
@@ -133,8 +154,8 @@ std::string newest(const client::Json& column) {
 int stats(Session& session, const std::string& queue, const std::string& since_text, bool minutes) {
   const auto since = time_argument(since_text, Direction::past, "--since");
   if (!since) return session.fail(since.error());
-  std::string target = fmt::format("/api/v1/stats?resolution={}&since={}", minutes ? "minute" : "second",
-                                   client::encoded(*since));
+  std::string target = fmt::format("/api/v1/stats?resolution={}&since={}",
+                                   minutes ? "minute" : "second", client::encoded(*since));
   if (!queue.empty()) target += "&queue=" + client::encoded(queue);
   const auto answer = session.get(target);
   if (!answer) return session.fail(answer.error());
@@ -144,7 +165,8 @@ int stats(Session& session, const std::string& queue, const std::string& since_t
   }
   const auto& s = *answer;
   Table table({{"WHAT"}, {"TOTAL", true}, {"PER SECOND", true}, {"BUSIEST STEP", true}});
-  const double seconds = s["step_ms"].number(1000) / 1000 * static_cast<double>(s["points"].integer(1));
+  const double seconds =
+      s["step_ms"].number(1000) / 1000 * static_cast<double>(s["points"].integer(1));
   for (const char* name : {"enqueued", "started", "completed", "failed", "dead", "cancelled"}) {
     std::int64_t sum = 0;
     std::int64_t most = 0;
@@ -172,14 +194,16 @@ int errors(Session& session, const std::string& queue, std::int64_t limit) {
     print_ndjson((*answer)["groups"]);
     return kDone;
   }
-  Table table({{"FINGERPRINT"}, {"QUEUE"}, {"COUNT", true}, {"DEAD", true}, {"LAST", true}, {"ERROR"}});
+  Table table(
+      {{"FINGERPRINT"}, {"QUEUE"}, {"COUNT", true}, {"DEAD", true}, {"LAST", true}, {"ERROR"}});
   for (const auto& group : (*answer)["groups"].items())
-    table.add({{group["fingerprint"].text()},
-               {group["queue"].text()},
-               {count(group["count"].integer())},
-               {count(group["dead"].integer()), group["dead"].integer() > 0 ? Style::bad : Style::dim},
-               {ago(group["last_seen"].text())},
-               {group["error"].text()}});
+    table.add(
+        {{group["fingerprint"].text()},
+         {group["queue"].text()},
+         {count(group["count"].integer())},
+         {count(group["dead"].integer()), group["dead"].integer() > 0 ? Style::bad : Style::dim},
+         {ago(group["last_seen"].text())},
+         {group["error"].text()}});
   if (table.empty()) {
     session.note("no dead or retrying jobs");
   } else {

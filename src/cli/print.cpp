@@ -34,12 +34,18 @@ std::string cut_to(std::string_view text, std::size_t most) {
 
 std::string_view escape_of(Style style) {
   switch (style) {
-    case Style::dim: return "\x1b[2m";
-    case Style::bold: return "\x1b[1m";
-    case Style::good: return "\x1b[32m";
-    case Style::warn: return "\x1b[33m";
-    case Style::bad: return "\x1b[31m";
-    case Style::plain: break;
+    case Style::dim:
+      return "\x1b[2m";
+    case Style::bold:
+      return "\x1b[1m";
+    case Style::good:
+      return "\x1b[32m";
+    case Style::warn:
+      return "\x1b[33m";
+    case Style::bad:
+      return "\x1b[31m";
+    case Style::plain:
+      break;
   }
   return "";
 }
@@ -132,13 +138,16 @@ std::string count(std::int64_t n) {
   return digits;
 }
 
+std::string job_count(std::int64_t n) { return count(n) + (n == 1 ? " job" : " jobs"); }
+
 std::string length(std::int64_t ms) {
   if (ms < 0) return "0s";
   if (ms < 1000) return fmt::format("{}ms", ms);
   const std::int64_t s = ms / 1000;
   if (s < 10 && ms % 1000 >= 100) return fmt::format("{}.{}s", s, ms % 1000 / 100);
   if (s < 60) return fmt::format("{}s", s);
-  if (s < 3600) return s % 60 == 0 ? fmt::format("{}m", s / 60) : fmt::format("{}m{}s", s / 60, s % 60);
+  if (s < 3600)
+    return s % 60 == 0 ? fmt::format("{}m", s / 60) : fmt::format("{}m{}s", s / 60, s % 60);
   if (s < 86'400)
     return s / 60 % 60 == 0 ? fmt::format("{}h", s / 3600)
                             : fmt::format("{}h{}m", s / 3600, s / 60 % 60);

@@ -56,6 +56,8 @@ Style style_of_state(std::string_view state);
 
 /// 12400 → "12,400".
 std::string count(std::int64_t n);
+/// "1 job", "12,400 jobs".
+std::string job_count(std::int64_t n);
 /// "850ms", "12s", "4m10s", "3h", "12d".
 std::string length(std::int64_t ms);
 /// How long ago (or how far ahead) an RFC 3339 time is: "5m ago", "in 3h".

@@ -9,9 +9,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <unistd.h>
+
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "cli/times.hpp"
 
@@ -88,8 +89,8 @@ int spawn(const Launch& launch, const Pipe& in, const Pipe& out, const Pipe& err
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &usual);
   posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(
-      &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   auto words = launch.words;
   auto variables = environment_of(launch);
   const int failed = posix_spawnp(&pid, words[0].c_str(), &actions, &attributes,

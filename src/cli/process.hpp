@@ -6,9 +6,10 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <sys/types.h>
 #include <utility>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "client/error.hpp"
 

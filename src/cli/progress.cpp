@@ -32,11 +32,13 @@ std::string Progress::line(const std::string& what, std::int64_t done, std::int6
   std::string bar;
   for (int i = 0; i < kBarWidth; ++i) bar += i < filled ? "█" : "░";
   const double speed = seconds > 0 ? static_cast<double>(done) / seconds : 0;
-  std::string text = fmt::format("{} {} {:3.0f}%  {}/{}", what, bar, share * 100, count(done), count(total));
+  std::string text =
+      fmt::format("{} {} {:3.0f}%  {}/{}", what, bar, share * 100, count(done), count(total));
   if (speed > 0) {
     text += "  " + rate(speed) + "/s";
     if (done < total)
-      text += "  " + length(static_cast<std::int64_t>(static_cast<double>(total - done) / speed * 1000)) +
+      text += "  " +
+              length(static_cast<std::int64_t>(static_cast<double>(total - done) / speed * 1000)) +
               " left";
   }
   return brief(text, static_cast<std::size_t>(std::max(width - 1, 10)));

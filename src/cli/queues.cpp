@@ -35,32 +35,34 @@ int list_queues(Session& session, const std::string& glob) {
                {"OLDEST", true},
                {"STATUS"}});
   const std::string query = glob.empty() ? "" : "?glob=" + client::encoded(glob);
-  const auto all = each_page(session, "/api/v1/queues" + query, "queues", [&](const client::Json& q) {
-    const auto cell = [&](const char* name, Style style = Style::plain) {
-      return Cell{count(q[name].integer()), q[name].integer() > 0 ? style : Style::dim};
-    };
-    const auto age = q["oldest_pending_age_ms"];
-    const bool paused = q["paused"].boolean();
-    const std::string status = q["draining"].boolean()   ? "draining"
-                               : paused                  ? "paused"
-                               : q["clearing"].boolean() ? "clearing"
-                                                         : "";
-    table.add({{q["name"].text()},
-               cell("pending"),
-               cell("active", Style::good),
-               cell("scheduled"),
-               cell("waiting"),
-               cell("retrying", Style::warn),
-               cell("dead", Style::bad),
-               cell("completed"),
-               {rate(q["rates"]["completed"].number())},
-               {age.is_null() ? "–" : length(age.integer())},
-               {status, Style::warn}});
-  });
+  const auto all =
+      each_page(session, "/api/v1/queues" + query, "queues", [&](const client::Json& q) {
+        const auto cell = [&](const char* name, Style style = Style::plain) {
+          return Cell{count(q[name].integer()), q[name].integer() > 0 ? style : Style::dim};
+        };
+        const auto age = q["oldest_pending_age_ms"];
+        const bool paused = q["paused"].boolean();
+        const std::string status = q["draining"].boolean()   ? "draining"
+                                   : paused                  ? "paused"
+                                   : q["clearing"].boolean() ? "clearing"
+                                                             : "";
+        table.add({{q["name"].text()},
+                   cell("pending"),
+                   cell("active", Style::good),
+                   cell("scheduled"),
+                   cell("waiting"),
+                   cell("retrying", Style::warn),
+                   cell("dead", Style::bad),
+                   cell("completed"),
+                   {rate(q["rates"]["completed"].number())},
+                   {age.is_null() ? "–" : length(age.integer())},
+                   {status, Style::warn}});
+      });
   if (!all) return session.fail(all.error());
   if (session.json()) return kDone;
   if (table.empty()) {
-    session.note("There are no queues yet. A queue begins with its first job: jobbie enqueue test '{}'");
+    session.note(
+        "There are no queues yet. A queue begins with its first job: jobbie enqueue test '{}'");
   } else {
     table.print(session);
   }
@@ -96,13 +98,15 @@ int clear_queue(Session& session, const std::string& name, bool dry_run) {
       jobs += (*queue)[state].integer();
     if (dry_run) {
       if (session.json()) {
-        fmt::print("{{\"queue\":{},\"affected\":{},\"dry_run\":true}}\n", client::quoted(name), jobs);
+        fmt::print("{{\"queue\":{},\"affected\":{},\"dry_run\":true}}\n", client::quoted(name),
+                   jobs);
       } else {
-        fmt::print("{} jobs would be deleted\n", count(jobs));
+        fmt::print("{} would be deleted\n", job_count(jobs));
       }
       return kDone;
     }
-    if (!session.confirm(fmt::format("Delete the {} jobs of {} that are not running?", count(jobs), name)))
+    if (!session.confirm(fmt::format("Delete {} of {}, all that neither run nor have ended?",
+                                     job_count(jobs), name)))
       return kDeclined;
   }
   const auto answer = session.post(queue_path(name) + "/clear");
@@ -110,13 +114,14 @@ int clear_queue(Session& session, const std::string& name, bool dry_run) {
   if (session.json()) {
     fmt::print("{}\n", answer->raw());
   } else {
-    fmt::print("{} jobs deleted\n", count((*answer)["affected"].integer()));
+    fmt::print("{} deleted\n", job_count((*answer)["affected"].integer()));
   }
   return kDone;
 }
 
 /// Pauses and waits until nothing runs any more.
-int drain_queue(Session& session, const std::string& name, const std::string& at_most, bool no_wait) {
+int drain_queue(Session& session, const std::string& name, const std::string& at_most,
+                bool no_wait) {
   std::int64_t limit_ms = -1;
   if (!at_most.empty()) {
     const auto parsed = base::parse_duration(at_most);
@@ -151,9 +156,10 @@ int drain_queue(Session& session, const std::string& name, const std::string& at
       return kConflict;
     }
     bar->at(std::max<std::int64_t>(0, most - active));
-    if (limit_ms >= 0 && std::chrono::steady_clock::now() - began > std::chrono::milliseconds(limit_ms)) {
+    if (limit_ms >= 0 &&
+        std::chrono::steady_clock::now() - began > std::chrono::milliseconds(limit_ms)) {
       bar->finish();
-      session.note(fmt::format("{} jobs are still running; the queue stays paused", count(active)));
+      session.note(fmt::format("{} still running; the queue stays paused", job_count(active)));
       return kFailed;
     }
     std::this_thread::sleep_for(kDrainLook);
@@ -162,9 +168,10 @@ int drain_queue(Session& session, const std::string& name, const std::string& at
 
 int destroy_queue(Session& session, const std::string& name, bool confirmed) {
   if (!confirmed)
-    return session.usage(fmt::format("destroying {} deletes the queue and all its jobs; say so: "
-                                     "jobbie destroy {} --confirm",
-                                     name, name));
+    return session.usage(
+        fmt::format("destroying {} deletes the queue and all its jobs; say so: "
+                    "jobbie destroy {} --confirm",
+                    name, name));
   return change_queue(session, queue_path(name) + "?confirm=true", "destroyed", "", "DELETE");
 }
 
@@ -202,13 +209,14 @@ void add_limits(Commands& commands) {
           body.raw("max", a->concurrency == "none" ? "null" : client::quoted(a->concurrency));
           if (a->concurrency.find_first_not_of("0123456789") == std::string::npos)
             body = Body().raw("max", a->concurrency);
-          if (const int code = set("concurrency", body.text("per", a->per)); code != kDone) return code;
+          if (const int code = set("concurrency", body.text("per", a->per)); code != kDone)
+            return code;
         }
         if (a->throttle == "none") {
           ++done;
           const std::string query = a->per.empty() ? "" : "?per=" + client::encoded(a->per);
-          if (const int code = change_queue(session, path + "/throttle" + query, "throttle removed", "",
-                                            "DELETE");
+          if (const int code = change_queue(session, path + "/throttle" + query, "throttle removed",
+                                            "", "DELETE");
               code != kDone)
             return code;
         } else if (!a->throttle.empty()) {
@@ -261,22 +269,22 @@ void add_queue_commands(Commands& commands) {
                   return change_queue(session, queue_path(queue) + "/resume", "resumed");
                 });
   auto dry_run = std::make_shared<bool>(false);
-  CLI::App* clear = add_for_queue(
-      commands, "clear", "Delete all jobs of a queue that neither run nor have ended",
-      "  jobbie clear emails.send --dry-run\n  jobbie clear emails.send --yes",
-      [dry_run](Session& session, const std::string& queue) {
-        return clear_queue(session, queue, *dry_run);
-      });
+  CLI::App* clear =
+      add_for_queue(commands, "clear", "Delete all jobs of a queue that neither run nor have ended",
+                    "  jobbie clear emails.send --dry-run\n  jobbie clear emails.send --yes",
+                    [dry_run](Session& session, const std::string& queue) {
+                      return clear_queue(session, queue, *dry_run);
+                    });
   clear->add_flag("--dry-run", *dry_run, "Only count");
   commands.add_yes(clear);
   auto at_most = std::make_shared<std::string>();
   auto no_wait = std::make_shared<bool>(false);
-  CLI::App* drain = add_for_queue(
-      commands, "drain", "Pause a queue and wait until nothing of it runs",
-      "  jobbie drain emails.send\n  jobbie drain emails.send --wait 5m",
-      [at_most, no_wait](Session& session, const std::string& queue) {
-        return drain_queue(session, queue, *at_most, *no_wait);
-      });
+  CLI::App* drain =
+      add_for_queue(commands, "drain", "Pause a queue and wait until nothing of it runs",
+                    "  jobbie drain emails.send\n  jobbie drain emails.send --wait 5m",
+                    [at_most, no_wait](Session& session, const std::string& queue) {
+                      return drain_queue(session, queue, *at_most, *no_wait);
+                    });
   drain->add_option("--wait", *at_most, "Give up waiting after this time (the pause stays)");
   drain->add_flag("--no-wait", *no_wait, "Return at once");
   auto confirmed = std::make_shared<bool>(false);

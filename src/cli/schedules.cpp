@@ -15,24 +15,27 @@ namespace jobbie::cli {
 namespace {
 
 struct ScheduleArguments {
-  std::string id, name, queue, cron, timezone, payload, catch_up, unique_key, priority, max_retries, group;
+  std::string id, name, queue, cron, timezone, payload, catch_up, unique_key, priority, max_retries,
+      group;
   std::vector<std::string> tags;
   bool paused = false;
 };
 
 /// What a schedule's answer tells beside what it was made from.
-constexpr std::string_view kDerived[] = {"id", "last_run", "next_run", "last_job_id", "runs", "next_runs",
-                                         "created_at"};
+constexpr std::string_view kDerived[] = {"id",   "last_run",  "next_run",  "last_job_id",
+                                         "runs", "next_runs", "created_at"};
 
-std::string schedule_path(const std::string& id) { return "/api/v1/schedules/" + client::encoded(id); }
+std::string schedule_path(const std::string& id) {
+  return "/api/v1/schedules/" + client::encoded(id);
+}
 
 /// Schedules go by id; a name does as well.
 client::Result<std::string> schedule_id(Session& session, const std::string& text) {
   if (text.starts_with("sched_")) return text;
   std::string cursor;
   do {
-    const auto page =
-        session.get("/api/v1/schedules" + (cursor.empty() ? "" : "?cursor=" + client::encoded(cursor)));
+    const auto page = session.get("/api/v1/schedules" +
+                                  (cursor.empty() ? "" : "?cursor=" + client::encoded(cursor)));
     if (!page) return std::unexpected(page.error());
     for (const auto& each : (*page)["schedules"].items())
       if (each["name"].text() == text) return each["id"].text();
@@ -46,7 +49,14 @@ client::Result<std::string> schedule_id(Session& session, const std::string& tex
 }
 
 int list_schedules(Session& session) {
-  Table table({{"ID"}, {"NAME"}, {"CRON"}, {"ZONE"}, {"QUEUE"}, {"NEXT", true}, {"LAST", true}, {"RUNS", true},
+  Table table({{"ID"},
+               {"NAME"},
+               {"CRON"},
+               {"ZONE"},
+               {"QUEUE"},
+               {"NEXT", true},
+               {"LAST", true},
+               {"RUNS", true},
                {"STATUS"}});
   const auto all = each_page(session, "/api/v1/schedules", "schedules", [&](const client::Json& s) {
     table.add({{s["id"].text()},
@@ -62,7 +72,9 @@ int list_schedules(Session& session) {
   if (!all) return session.fail(all.error());
   if (session.json()) return kDone;
   if (table.empty()) {
-    session.note("There are no schedules. Make one: jobbie schedules create daily --queue reports --cron '0 9 * * *'");
+    session.note(
+        "There are no schedules. Make one: jobbie schedules create daily --queue reports --cron '0 "
+        "9 * * *'");
   } else {
     table.print(session);
   }
@@ -75,8 +87,8 @@ void print_schedule(Session& session, const client::Document& schedule) {
     return;
   }
   Facts facts;
-  for (const char* name : {"id", "name", "cron", "timezone", "queue", "payload", "catch_up", "paused", "next_run",
-                           "last_run", "last_job_id", "runs", "unique_key"})
+  for (const char* name : {"id", "name", "cron", "timezone", "queue", "payload", "catch_up",
+                           "paused", "next_run", "last_run", "last_job_id", "runs", "unique_key"})
     facts.add_if(name, schedule[name]);
   for (const auto& run : schedule["next_runs"].items()) facts.add("runs at", run.text());
   facts.print(session);
@@ -131,7 +143,8 @@ int update_schedule(Session& session, const ScheduleArguments& a) {
   if (!old) return session.fail(old.error());
   Body kept;
   for (const auto& [name, value] : old->root().members()) {
-    const bool derived = std::find(std::begin(kDerived), std::end(kDerived), name) != std::end(kDerived);
+    const bool derived =
+        std::find(std::begin(kDerived), std::end(kDerived), name) != std::end(kDerived);
     if (!derived && !value.is_null()) kept.raw(name, value.raw());
   }
   const auto body = with_arguments(kept.str(), a);
@@ -149,7 +162,9 @@ void print_runs(Session& session, const client::Document& preview) {
   }
   Table table({{"LOCAL"}, {"UTC"}, {"IN"}, {"ZONE CHANGE"}});
   for (const auto& run : preview["runs"].items())
-    table.add({{run["local"].text()}, {run["at"].text()}, {ago(run["at"].text())},
+    table.add({{run["local"].text()},
+               {run["at"].text()},
+               {ago(run["at"].text())},
                {run["zone_change"].text(), Style::warn}});
   table.print(session);
 }
@@ -176,7 +191,8 @@ void declare_schedule(CLI::App* c, ScheduleArguments& a) {
   c->add_option("--cron", a.cron, "5 fields, 6 with seconds, or @daily and the like");
   c->add_option("--timezone", a.timezone, "IANA name (UTC)");
   c->add_option("--payload", a.payload, "JSON, @FILE or -");
-  c->add_option("--catch-up", a.catch_up, "Runs missed while the server was down: skip, one or all");
+  c->add_option("--catch-up", a.catch_up,
+                "Runs missed while the server was down: skip, one or all");
   c->add_option("--unique-key", a.unique_key, "One live job for each key");
   c->add_option("--priority", a.priority, "critical, high, normal or a number");
   c->add_option("--max-retries", a.max_retries, "Most attempts");
@@ -188,13 +204,15 @@ void add_schedule_action(Commands& commands, CLI::App& parent, const std::string
                          const std::string& description, const std::string& method,
                          const std::string& action, const std::string& done) {
   auto text = std::make_shared<std::string>();
-  CLI::App* c = commands.add(parent, name, description, fmt::format("  jobbie schedules {} daily-report", name));
+  CLI::App* c = commands.add(parent, name, description,
+                             fmt::format("  jobbie schedules {} daily-report", name));
   c->add_option("schedule", *text, "Id or name")->required();
   if (method == "DELETE") commands.add_yes(c);
   commands.on(c, [=](Session& session) {
     const auto id = schedule_id(session, *text);
     if (!id) return session.fail(id.error());
-    if (method == "DELETE" && !session.confirm("Delete the schedule " + *text + "? Its jobs stay.")) return kDeclined;
+    if (method == "DELETE" && !session.confirm("Delete the schedule " + *text + "? Its jobs stay."))
+      return kDeclined;
     const auto answer = session.call({.method = method, .target = schedule_path(*id) + action});
     if (!answer) return session.fail(answer.error());
     if (session.json()) {
@@ -209,13 +227,16 @@ void add_schedule_action(Commands& commands, CLI::App& parent, const std::string
 }  // namespace
 
 void add_schedule_commands(Commands& commands) {
-  CLI::App* c = commands.add(commands.app(), "schedules", "List schedules, and work with them",
-                             "  jobbie schedules\n  jobbie schedules create daily-report --queue reports "
-                             "--cron '0 9 * * *' --timezone America/New_York");
+  CLI::App* c =
+      commands.add(commands.app(), "schedules", "List schedules, and work with them",
+                   "  jobbie schedules\n  jobbie schedules create daily-report --queue reports "
+                   "--cron '0 9 * * *' --timezone America/New_York");
   commands.on(c, list_schedules);
-  commands.on(commands.add(*c, "list", "List schedules", "  jobbie schedules list"), list_schedules);
+  commands.on(commands.add(*c, "list", "List schedules", "  jobbie schedules list"),
+              list_schedules);
   auto shown = std::make_shared<std::string>();
-  CLI::App* show = commands.add(*c, "show", "Show a schedule", "  jobbie schedules show daily-report");
+  CLI::App* show =
+      commands.add(*c, "show", "Show a schedule", "  jobbie schedules show daily-report");
   show->add_option("schedule", *shown, "Id or name")->required();
   commands.on(show, [shown](Session& session) {
     const auto id = schedule_id(session, *shown);
@@ -226,8 +247,9 @@ void add_schedule_commands(Commands& commands) {
     return kDone;
   });
   auto made = std::make_shared<ScheduleArguments>();
-  CLI::App* create = commands.add(*c, "create", "Make a schedule",
-                                  "  jobbie schedules create daily-report --queue reports --cron '0 9 * * *'");
+  CLI::App* create =
+      commands.add(*c, "create", "Make a schedule",
+                   "  jobbie schedules create daily-report --queue reports --cron '0 9 * * *'");
   create->add_option("name", made->name, "Name")->required();
   declare_schedule(create, *made);
   create->add_flag("--paused", made->paused, "Not running yet");
@@ -239,20 +261,23 @@ void add_schedule_commands(Commands& commands) {
   update->add_option("--name", changed->name, "Another name");
   declare_schedule(update, *changed);
   commands.on(update, [changed](Session& session) { return update_schedule(session, *changed); });
-  add_schedule_action(commands, *c, "delete", "Delete a schedule; its jobs stay", "DELETE", "", "deleted");
+  add_schedule_action(commands, *c, "delete", "Delete a schedule; its jobs stay", "DELETE", "",
+                      "deleted");
   add_schedule_action(commands, *c, "run", "Enqueue its job now", "POST", "/run", "");
   add_schedule_action(commands, *c, "pause", "Pause a schedule", "POST", "/pause", "paused");
   add_schedule_action(commands, *c, "resume", "Resume a schedule", "POST", "/resume", "resumed");
   auto asked = std::make_shared<ScheduleArguments>();
   auto runs = std::make_shared<std::int64_t>(10);
-  CLI::App* preview = commands.add(*c, "preview", "Show the next runs of a schedule or of a cron line",
-                                   "  jobbie schedules preview daily-report\n"
-                                   "  jobbie schedules preview --cron '30 2 * * *' --timezone Europe/Berlin");
+  CLI::App* preview =
+      commands.add(*c, "preview", "Show the next runs of a schedule or of a cron line",
+                   "  jobbie schedules preview daily-report\n"
+                   "  jobbie schedules preview --cron '30 2 * * *' --timezone Europe/Berlin");
   preview->add_option("schedule", asked->id, "Id or name");
   preview->add_option("--cron", asked->cron, "A cron line instead");
   preview->add_option("--timezone", asked->timezone, "IANA name (UTC)");
   preview->add_option("--count", *runs, "How many")->check(CLI::Range(1, 100));
-  commands.on(preview, [asked, runs](Session& session) { return preview_schedule(session, *asked, *runs); });
+  commands.on(preview,
+              [asked, runs](Session& session) { return preview_schedule(session, *asked, *runs); });
 }
 
 }  // namespace jobbie::cli

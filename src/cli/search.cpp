@@ -48,7 +48,8 @@ class JobPrinter {
   }
 
   void finish() const {
-    if (session_.output() == Output::json && !ids_) fmt::print("{}", printed_ == 0 ? "[]\n" : "]\n");
+    if (session_.output() == Output::json && !ids_)
+      fmt::print("{}", printed_ == 0 ? "[]\n" : "]\n");
   }
   std::int64_t printed() const { return printed_; }
 
@@ -88,7 +89,8 @@ client::Result<client::Document> search_page(Session& session, const std::string
 }
 
 std::string total_of(const client::Document& page) {
-  return ((page)["total_is_at_least"].boolean() ? "more than " : "") + count(page["total"].integer());
+  return ((page)["total_is_at_least"].boolean() ? "more than " : "") +
+         count(page["total"].integer());
 }
 
 int print_count(Session& session, const std::string& filter, const SearchArguments& a) {
@@ -127,7 +129,8 @@ int search(Session& session, const SearchArguments& a) {
   if (printer.printed() == 0) {
     if (!session.json()) session.note("no jobs match");
   } else if (more) {
-    session.note(fmt::format("{} of {} jobs; --all or --limit N for more", count(printer.printed()), total));
+    session.note(
+        fmt::format("{} of {} jobs; --all or --limit N for more", count(printer.printed()), total));
   }
   return kDone;
 }
@@ -136,16 +139,17 @@ int search(Session& session, const SearchArguments& a) {
 
 void add_search_commands(Commands& commands) {
   auto a = std::make_shared<SearchArguments>();
-  CLI::App* c = commands.add(
-      commands.app(), "search", "Search jobs",
-      "  jobbie search --queue emails.send --state dead\n"
-      "  jobbie search --queue emails.send --payload-contains \"user@example.com\"\n"
-      "  jobbie search --queue emails.send --payload-jq '.amount > 100'\n"
-      "  jobbie search --tag tenant=acme-corp --state pending\n"
-      "  jobbie search --error-contains \"SMTP\" --created-after 2026-02-10\n"
-      "  jobbie search --queue emails.send --state dead | jobbie bulk retry\n"
-      "  jobbie search --state dead --output json | jq 'group_by(.queue) | map({queue: .[0].queue, count: "
-      "length})'");
+  CLI::App* c =
+      commands.add(commands.app(), "search", "Search jobs",
+                   "  jobbie search --queue emails.send --state dead\n"
+                   "  jobbie search --queue emails.send --payload-contains \"user@example.com\"\n"
+                   "  jobbie search --queue emails.send --payload-jq '.amount > 100'\n"
+                   "  jobbie search --tag tenant=acme-corp --state pending\n"
+                   "  jobbie search --error-contains \"SMTP\" --created-after 2026-02-10\n"
+                   "  jobbie search --queue emails.send --state dead | jobbie bulk retry\n"
+                   "  jobbie search --state dead --output json | jq 'group_by(.queue) | "
+                   "map({queue: .[0].queue, count: "
+                   "length})'");
   add_filters(c, a->filters);
   c->add_option("--sort", a->sort, "created_at, scheduled_at, priority, attempt and others");
   c->add_option("--order", a->order, "desc or asc")->check(CLI::IsMember({"desc", "asc"}));

@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <toml++/toml.h>
 
 #include "base/duration.hpp"
@@ -89,25 +89,35 @@ client::Result<Setting> token_of(const Globals& globals, const FileSettings& fil
 
 int exit_code_of(const client::Error& error) {
   switch (error.failure) {
-    case client::Failure::settings: return kUsage;
+    case client::Failure::settings:
+      return kUsage;
     case client::Failure::unreachable:
     case client::Failure::timed_out:
-    case client::Failure::broken: return kUnreachable;
-    case client::Failure::interrupted: return kDeclined;
-    case client::Failure::refused: break;
+    case client::Failure::broken:
+      return kUnreachable;
+    case client::Failure::interrupted:
+      return kDeclined;
+    case client::Failure::refused:
+      break;
   }
   switch (error.status) {
     case 400:
     case 413:
-    case 422: return kUsage;
+    case 422:
+      return kUsage;
     case 401:
-    case 403: return kForbidden;
-    case 404: return kNotFound;
-    case 409: return kConflict;
+    case 403:
+      return kForbidden;
+    case 404:
+      return kNotFound;
+    case 409:
+      return kConflict;
     case 429:
     case 503:
-    case 507: return kUnreachable;
-    default: return kFailed;
+    case 507:
+      return kUnreachable;
+    default:
+      return kFailed;
   }
 }
 

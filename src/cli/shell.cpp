@@ -38,7 +38,8 @@ complete -c jobbie -f -a '(__jobbie_complete)'
 std::vector<std::string> values_of(const std::string& flag) {
   if (flag == "--output" || flag == "-o") return {"table", "json", "ndjson"};
   if (flag == "--state")
-    return {"scheduled", "waiting", "pending", "active", "retrying", "completed", "dead", "cancelled"};
+    return {"scheduled", "waiting",   "pending", "active",
+            "retrying",  "completed", "dead",    "cancelled"};
   if (flag == "--priority") return {"critical", "high", "normal"};
   if (flag == "--order") return {"asc", "desc"};
   if (flag == "--scope") return {"produce", "work", "manage", "admin"};
@@ -66,7 +67,8 @@ std::vector<std::string> queue_names(Session& session) {
 }
 
 /// What the last of `words` may become.
-std::vector<std::string> candidates(CLI::App& app, Session& session, const std::vector<std::string>& words) {
+std::vector<std::string> candidates(CLI::App& app, Session& session,
+                                    const std::vector<std::string>& words) {
   CLI::App* command = &app;
   std::string before;
   std::size_t positionals = 0;
@@ -114,7 +116,8 @@ int show_config(Commands& commands, Session& session) {
   if (!connection) return session.fail(connection.error());
   std::vector<std::array<std::string, 3>> rows = {
       {"url", connection->url.value, connection->url.source},
-      {"token", connection->token.value.empty() ? "" : "(set, not shown)", connection->token.source},
+      {"token", connection->token.value.empty() ? "" : "(set, not shown)",
+       connection->token.source},
       {"config", connection->config.value, connection->config.source}};
   if (commands.hooks().server_settings)
     for (const auto& [name, value] : commands.hooks().server_settings())
@@ -122,8 +125,8 @@ int show_config(Commands& commands, Session& session) {
   Table table({{"SETTING"}, {"VALUE"}, {"FROM"}});
   for (const auto& [name, value, source] : rows) {
     if (session.json()) {
-      fmt::print("{{\"setting\":{},\"value\":{},\"from\":{}}}\n", client::quoted(name), client::quoted(value),
-                 client::quoted(source));
+      fmt::print("{{\"setting\":{},\"value\":{},\"from\":{}}}\n", client::quoted(name),
+                 client::quoted(value), client::quoted(source));
     } else {
       table.add({{name}, {value}, {source, Style::dim}});
     }
@@ -147,10 +150,13 @@ int write_man(Commands& commands, Session& session, const std::string& folder) {
 
 void add_shell_commands(Commands& commands) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* c = commands.add(commands.app(), "completion", "Print the completion of a shell",
-                             "  source <(jobbie completion bash)\n  jobbie completion zsh > ~/.zfunc/_jobbie\n"
-                             "  jobbie completion fish > ~/.config/fish/completions/jobbie.fish");
-  c->add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  CLI::App* c = commands.add(
+      commands.app(), "completion", "Print the completion of a shell",
+      "  source <(jobbie completion bash)\n  jobbie completion zsh > ~/.zfunc/_jobbie\n"
+      "  jobbie completion fish > ~/.config/fish/completions/jobbie.fish");
+  c->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   commands.on(c, [shell](Session&) {
     fmt::print("{}", *shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish);
     return kDone;
@@ -162,11 +168,14 @@ void add_shell_commands(Commands& commands) {
   CLI::App* man = commands.add(commands.app(), "man", "Write the manual pages");
   man->group("");
   man->add_option("folder", *folder, "Where to");
-  commands.on(man, [&commands, folder](Session& session) { return write_man(commands, session, *folder); });
-  CLI::App* config = commands.add(commands.app(), "config", "The settings in force", "  jobbie config show");
+  commands.on(
+      man, [&commands, folder](Session& session) { return write_man(commands, session, *folder); });
+  CLI::App* config =
+      commands.add(commands.app(), "config", "The settings in force", "  jobbie config show");
   config->require_subcommand(1);
-  CLI::App* show = commands.add(*config, "show", "Show settings and where they come from; secrets are hidden",
-                                "  jobbie config show");
+  CLI::App* show =
+      commands.add(*config, "show", "Show settings and where they come from; secrets are hidden",
+                   "  jobbie config show");
   commands.on(show, [&commands](Session& session) { return show_config(commands, session); });
 }
 

@@ -16,9 +16,8 @@
 namespace jobbie::cli {
 
 client::Error bad_argument(std::string message, std::string hint) {
-  return {.failure = client::Failure::settings,
-          .message = std::move(message),
-          .hint = std::move(hint)};
+  return {
+      .failure = client::Failure::settings, .message = std::move(message), .hint = std::move(hint)};
 }
 
 client::Result<std::string> time_argument(std::string_view text, Direction direction,
@@ -34,9 +33,9 @@ client::Result<std::string> time_argument(std::string_view text, Direction direc
     return base::format_rfc3339(*plain);
   if (const auto length = base::parse_duration(text))
     return base::format_rfc3339(direction == Direction::past ? now - *length : now + *length);
-  return std::unexpected(bad_argument(
-      fmt::format("{}: \"{}\" is not a time", flag, text),
-      "A time is 2026-02-10, 2026-02-10T15:04:05Z, or a duration such as 2h or 7d."));
+  return std::unexpected(
+      bad_argument(fmt::format("{}: \"{}\" is not a time", flag, text),
+                   "A time is 2026-02-10, 2026-02-10T15:04:05Z, or a duration such as 2h or 7d."));
 }
 
 client::Result<std::string> tags_argument(const std::vector<std::string>& pairs) {
@@ -68,11 +67,11 @@ client::Result<std::string> json_argument(const std::string& text, std::string_v
   base::json::Reader reader(json);
   std::string_view raw;
   if (reader.value(raw) && reader.finish()) return std::string(raw);
-  return std::unexpected(
-      bad_argument(fmt::format("the {} is not JSON: {} at character {}", what,
-                               base::json::to_string(reader.fault()), reader.position() + 1),
-                   "Quote it for the shell: '{\"to\": \"user@example.com\"}'; a text is '\"text\"'; "
-                   "@FILE and - read it from elsewhere."));
+  return std::unexpected(bad_argument(
+      fmt::format("the {} is not JSON: {} at character {}", what,
+                  base::json::to_string(reader.fault()), reader.position() + 1),
+      "Quote it for the shell: '{\"to\": \"user@example.com\"}'; a text is '\"text\"'; "
+      "@FILE and - read it from elsewhere."));
 }
 
 Body& Body::raw(std::string_view name, std::string_view json) {

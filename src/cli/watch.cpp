@@ -53,7 +53,8 @@ int follow_events(Session& session, const EventArguments& a) {
     if (!last.empty()) request.headers.emplace_back("Last-Event-ID", last);
     const auto ended = opened->stream(request, [&](const client::Event& event) {
       if (!event.id.empty()) last = event.id;
-      if (const auto data = client::Document::parse(event.data)) print_event(session, event, data->root());
+      if (const auto data = client::Document::parse(event.data))
+        print_event(session, event, data->root());
       return a.count == 0 || ++seen < a.count;
     });
     if (a.count > 0 && seen >= a.count) return kDone;
@@ -67,9 +68,10 @@ int follow_events(Session& session, const EventArguments& a) {
 
 void add_watch_commands(Commands& commands) {
   auto a = std::make_shared<EventArguments>();
-  CLI::App* c = commands.add(commands.app(), "events", "Watch what happens",
-                             "  jobbie events\n  jobbie events --queue 'emails.*' --types completed,dead\n"
-                             "  jobbie events --output json | jq -r .job_id");
+  CLI::App* c =
+      commands.add(commands.app(), "events", "Watch what happens",
+                   "  jobbie events\n  jobbie events --queue 'emails.*' --types completed,dead\n"
+                   "  jobbie events --output json | jq -r .job_id");
   c->add_option("--queue", a->queue, "Queue or pattern");
   c->add_option("--types", a->types, "Kinds of events, with commas between");
   c->add_option("--job", a->job_id, "One job");
@@ -78,18 +80,19 @@ void add_watch_commands(Commands& commands) {
   commands.on(c, [a](Session& session) { return follow_events(session, *a); });
 
   auto once = std::make_shared<bool>(false);
-  CLI::App* top = commands.add(commands.app(), "top", "Watch queues, workers and jobs live",
-                               "  jobbie top\n  jobbie top --once\n"
-                               "Keys: Tab or 1-3 view, arrows move, Enter opens, / filters, : commands, "
-                               "? help, q quits");
+  CLI::App* top =
+      commands.add(commands.app(), "top", "Watch queues, workers and jobs live",
+                   "  jobbie top\n  jobbie top --once\n"
+                   "Keys: Tab or 1-3 view, arrows move, Enter opens, / filters, : commands, "
+                   "? help, q quits");
   top->add_flag("--once", *once, "Print it once as text and end");
   commands.on(top, [once](Session& session) {
     auto client = session.patient_client();
     if (!client) return session.fail(client.error());
     const bool screen = !*once && session.out_is_terminal() && session.in_is_terminal();
-    const auto shown = tui::top(*client, {.once = !screen,
-                                          .color = session.color(),
-                                          .columns = screen ? 0 : session.width()});
+    const auto shown = tui::top(
+        *client,
+        {.once = !screen, .color = session.color(), .columns = screen ? 0 : session.width()});
     return shown ? kDone : session.fail(shown.error());
   });
 }

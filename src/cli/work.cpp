@@ -37,32 +37,27 @@ struct WorkArguments {
   bool once = false, result = false, logs = false, quiet = false;
 };
 
-/// What one command wrote: passed on, and its end kept.
+/// What one command wrote: passed on by whole lines, and its end kept.
 class Listener {
  public:
   Listener(const WorkArguments& arguments, Context& context) : a_(arguments), context_(context) {}
 
   void take(std::string_view bytes, bool error) {
     std::string& kept = error ? errors_ : output_;
-    kept.append(bytes);
+    if (error || a_.result) kept.append(bytes);
     const std::size_t most = error ? kKeptErrors : kKeptOutput;
-    if (error && kept.size() > most) kept.erase(0, kept.size() - most);
-    if (!error && kept.size() > most && !a_.result) kept.clear();
-    if (!a_.quiet) {
-      static std::mutex mutex;  // pieces of several commands do not mix within one write
-      const std::lock_guard lock(mutex);
-      for (std::string_view rest = bytes; !rest.empty();) {
-        const auto sent = write(error ? STDERR_FILENO : STDOUT_FILENO, rest.data(), rest.size());
-        if (sent <= 0) break;
-        rest.remove_prefix(static_cast<std::size_t>(sent));
-      }
-    }
-    if (a_.logs) log_lines(bytes, error);
+    if (kept.size() > most) kept.erase(0, kept.size() - most);
+    std::string& line = error ? error_line_ : output_line_;
+    line.append(bytes);
+    const auto end = line.size() > kKeptOutput ? line.size() : line.rfind('\n') + 1;
+    if (end == 0) return;
+    pass_on(line.substr(0, end), error);
+    line.erase(0, end);
   }
 
   void finish() {
-    for (const bool error : {false, true})
-      if (a_.logs && !partial(error).empty()) send_line(partial(error), error);
+    if (!output_line_.empty()) pass_on(output_line_, false);
+    if (!error_line_.empty()) pass_on(error_line_, true);
   }
 
   std::string result() const {
@@ -80,21 +75,24 @@ class Listener {
   const std::string& errors() const { return errors_; }
 
  private:
-  std::string& partial(bool error) { return error ? error_line_ : output_line_; }
-  void send_line(const std::string& line, bool error) {
-    // The job matters more than its log.
-    [[maybe_unused]] const auto sent =
-        context_.log(line.substr(0, kLogLine), error ? "warning" : "info");
-  }
-  void log_lines(std::string_view bytes, bool error) {
-    std::string& line = partial(error);
-    for (const char c : bytes) {
-      if (c != '\n') {
-        line.push_back(c);
-        continue;
+  void pass_on(std::string_view lines, bool error) {
+    if (!a_.quiet) {
+      static std::mutex mutex;  // lines of several commands do not mix
+      const std::lock_guard lock(mutex);
+      for (std::string_view rest = lines; !rest.empty();) {
+        const auto sent = write(error ? STDERR_FILENO : STDOUT_FILENO, rest.data(), rest.size());
+        if (sent <= 0) break;
+        rest.remove_prefix(static_cast<std::size_t>(sent));
       }
-      if (!line.empty()) send_line(line, error);
-      line.clear();
+    }
+    while (a_.logs && !lines.empty()) {
+      const auto end = std::min(lines.find('\n'), lines.size());
+      // The job matters more than its log.
+      if (end > 0) {
+        [[maybe_unused]] const auto sent = context_.log(
+            std::string(lines.substr(0, std::min(end, kLogLine))), error ? "warning" : "info");
+      }
+      lines.remove_prefix(std::min(end + 1, lines.size()));
     }
   }
 
@@ -104,7 +102,8 @@ class Listener {
 };
 
 /// `{}` in an argument stands for the payload.
-std::vector<std::string> words_for(const std::vector<std::string>& words, const std::string& payload) {
+std::vector<std::string> words_for(const std::vector<std::string>& words,
+                                   const std::string& payload) {
   std::vector<std::string> out;
   for (const auto& word : words) {
     std::string filled;
@@ -144,8 +143,12 @@ Outcome outcome_of(const Ending& ending, Stop stop, const Listener& listener, bo
   std::string error = ending.signal != 0 ? fmt::format("killed by signal {}", ending.signal)
                                          : fmt::format("exit code {}", ending.code);
   if (const auto line = listener.last_line(); !line.empty()) error += ": " + line;
-  if (ending.code == kNoRetryCode) return Outcome::failed_for_good(error, listener.errors());
-  return Outcome::failed(error, listener.errors());
+  // One line is in the error already.
+  const std::string& text = listener.errors();
+  const bool long_text = text.find('\n') + 1 < text.size();
+  Outcome outcome = Outcome::failed(std::move(error), long_text ? text : "");
+  outcome.retry = ending.code != kNoRetryCode;
+  return outcome;
 }
 
 Outcome run_command(Context& context, const WorkArguments& a, milliseconds kill_after) {
@@ -171,8 +174,9 @@ Outcome run_command(Context& context, const WorkArguments& a, milliseconds kill_
 client::Result<milliseconds> duration_flag(const std::string& text, const char* flag) {
   const auto parsed = base::parse_duration(text);
   if (parsed && parsed->ms <= 86'400'000) return milliseconds(parsed->ms);
-  return std::unexpected(client::Error{.failure = client::Failure::settings,
-                                       .message = fmt::format("{} is a duration such as 30s", flag)});
+  return std::unexpected(
+      client::Error{.failure = client::Failure::settings,
+                    .message = fmt::format("{} is a duration such as 30s", flag)});
 }
 
 int work(Session& session, const WorkArguments& a) {
@@ -219,15 +223,20 @@ void add_work_commands(Commands& commands) {
       "  jobbie work emails.send -- ./send-mail\n"
       "  jobbie work 'images.*' --concurrency 4 -- convert-image {}\n"
       "  jobbie work reports --once --result -- python3 report.py\n\n"
-      "The payload is on standard input, and stands for {} in arguments; the job is in JOBBIE_JOB_ID,\n"
-      "JOBBIE_QUEUE, JOBBIE_ATTEMPT and JOBBIE_CHECKPOINT. Exit code 0 completes the job, 65 fails it\n"
+      "The payload is on standard input, and stands for {} in arguments; the job is in "
+      "JOBBIE_JOB_ID,\n"
+      "JOBBIE_QUEUE, JOBBIE_ATTEMPT and JOBBIE_CHECKPOINT. Exit code 0 completes the job, 65 fails "
+      "it\n"
       "for good, any other fails the attempt. No shell is involved: use sh -c '…' for one.");
   c->add_option("queue", a->queues, "Queues or patterns")->required();
-  c->add_option("-c,--concurrency", a->concurrency, "Commands at a time")->check(CLI::Range(1, 1000));
+  c->add_option("-c,--concurrency", a->concurrency, "Commands at a time")
+      ->check(CLI::Range(1, 1000));
   c->add_option("--lease", a->lease, "Of each claim; kept alive while the command runs");
   c->add_option("--drain", a->drain, "After SIGTERM: how long commands may go on (25s)");
-  c->add_option("--kill-after", a->kill_after, "Time between SIGTERM and SIGKILL to a command (5s)");
-  c->add_option("--max-jobs", a->max_jobs, "End after so many")->check(CLI::Range(1, 1'000'000'000));
+  c->add_option("--kill-after", a->kill_after,
+                "Time between SIGTERM and SIGKILL to a command (5s)");
+  c->add_option("--max-jobs", a->max_jobs, "End after so many")
+      ->check(CLI::Range(1, 1'000'000'000));
   c->add_option("--worker-id", a->worker_id, "Name of this worker");
   c->add_option("--role", a->roles, "A role it has")->take_all()->allow_extra_args(false);
   c->add_option("--tag", a->tags, "A tag it has")->take_all()->allow_extra_args(false);

@@ -111,9 +111,9 @@ Result<Document> Client::wait(std::string_view job_id, std::chrono::milliseconds
     auto job = get(job_id);
     if (!job || has_ended(*job)) return job;
     if (std::chrono::steady_clock::now() + pause > deadline)
-      return std::unexpected(Error{.failure = Failure::timed_out,
-                                   .message = "the job has not ended; it is " +
-                                              (*job)["state"].text()});
+      return std::unexpected(
+          Error{.failure = Failure::timed_out,
+                .message = "the job has not ended; it is " + (*job)["state"].text()});
     std::this_thread::sleep_for(pause);
     pause = std::min(kLongestLook, pause * 3 / 2);
   }

@@ -46,8 +46,9 @@ Error refusal(const Response& response) {
 }
 
 std::string head_of(const Request& request, const Url& url, const Options& options) {
-  std::string out = request.method + " " + url.prefix + request.target + " HTTP/1.1\r\nHost: " +
-                    url.authority() + "\r\nUser-Agent: " + options.agent + "\r\n";
+  std::string out = request.method + " " + url.prefix + request.target +
+                    " HTTP/1.1\r\nHost: " + url.authority() + "\r\nUser-Agent: " + options.agent +
+                    "\r\n";
   if (!options.token.empty()) out += "Authorization: Bearer " + options.token + "\r\n";
   for (const auto& [name, value] : request.headers) out += name + ": " + value + "\r\n";
   if (!request.body.empty()) out += "Content-Type: application/json\r\n";
@@ -65,17 +66,16 @@ bool is_repeatable(const Request& request) {
 milliseconds pause_before(int attempt, const Error& error) {
   static thread_local std::minstd_rand random{std::random_device{}()};
   const auto full = std::min(kLongestPause, kFirstPause * (1 << std::min(attempt, 6)));
-  const auto jittered =
-      milliseconds(std::uniform_int_distribution<std::int64_t>(full.count() / 2, full.count())(random));
+  const auto jittered = milliseconds(
+      std::uniform_int_distribution<std::int64_t>(full.count() / 2, full.count())(random));
   if (!error.retry_after) return jittered;
   return std::min(kLongestRetryAfter, *error.retry_after + jittered);
 }
 
 /// False when interrupted.
 bool sleep(milliseconds length, const Interrupt* interrupt) {
-  pollfd wait{.fd = interrupt != nullptr ? interrupt->descriptor() : -1,
-              .events = POLLIN,
-              .revents = 0};
+  pollfd wait{
+      .fd = interrupt != nullptr ? interrupt->descriptor() : -1, .events = POLLIN, .revents = 0};
   return poll(&wait, 1, static_cast<int>(length.count())) <= 0;
 }
 
@@ -178,10 +178,15 @@ Result<Answer> Client::send(const Request& request) {
       case Failure::refused:
         again = (error.status == 429 || error.status == 503) && error.code != "outcome_unknown";
         break;
-      case Failure::unreachable: again = pool_->options.retry_connect; break;
+      case Failure::unreachable:
+        again = pool_->options.retry_connect;
+        break;
       case Failure::timed_out:
-      case Failure::broken: again = !sent || is_repeatable(request); break;
-      default: break;
+      case Failure::broken:
+        again = !sent || is_repeatable(request);
+        break;
+      default:
+        break;
     }
     if (!again || attempt >= pool_->options.retries) return answer;
     if (!sleep(pause_before(attempt, error), request.interrupt))

@@ -1,8 +1,8 @@
 // A client of the HTTP API of Jobbie: blocking calls over kept connections.
 //
 //     auto client = jobbie::client::Client::open({.url = "http://127.0.0.1:8080"});
-//     auto job = client->enqueue({.queue = "emails.send", .payload = R"({"to": "a@example.com"})"});
-//     if (!job) std::cerr << job.error().message << "\n";
+//     auto job = client->enqueue({.queue = "emails.send", .payload = R"({"to":
+//     "a@example.com"})"}); if (!job) std::cerr << job.error().message << "\n";
 //
 // A call is repeated, with growing and jittered pauses, where that is safe: when nothing was sent,
 // when the server refused for the moment (429, 503), and after a broken exchange if the request may

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <sys/eventfd.h>
 
 namespace jobbie::client {
 

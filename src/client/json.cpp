@@ -25,12 +25,21 @@ class JsonBuilder {
   // As deep as the reader allows, so the stack is bounded.
   bool value(Json& out) {
     switch (reader_.peek()) {
-      case base::json::Kind::object: return object(out);
-      case base::json::Kind::array: return array(out);
-      case base::json::Kind::string: return string(out);
-      case base::json::Kind::number: out.kind_ = Json::Kind::number; break;
-      case base::json::Kind::boolean: out.kind_ = Json::Kind::boolean; break;
-      default: out.kind_ = Json::Kind::null; break;
+      case base::json::Kind::object:
+        return object(out);
+      case base::json::Kind::array:
+        return array(out);
+      case base::json::Kind::string:
+        return string(out);
+      case base::json::Kind::number:
+        out.kind_ = Json::Kind::number;
+        break;
+      case base::json::Kind::boolean:
+        out.kind_ = Json::Kind::boolean;
+        break;
+      default:
+        out.kind_ = Json::Kind::null;
+        break;
     }
     return reader_.value(out.raw_);
   }

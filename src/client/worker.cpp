@@ -32,9 +32,7 @@ std::string list(const std::vector<std::string>& texts) {
   return out + "]";
 }
 
-std::string seconds(milliseconds length) {
-  return quoted(std::to_string(length.count()) + "ms");
-}
+std::string seconds(milliseconds length) { return quoted(std::to_string(length.count()) + "ms"); }
 
 Job job_of(const Json& json) {
   Job job;
@@ -123,7 +121,8 @@ Outcome Worker::State::call_handler(Context& context, const std::string& queue) 
 
 void Worker::State::report(const Context::Running& settled, const Outcome& outcome) {
   const Job& job = settled.job;
-  std::string body = "{\"lease_id\":" + quoted(job.lease_id) + ",\"worker_id\":" + quoted(options.id);
+  std::string body =
+      "{\"lease_id\":" + quoted(job.lease_id) + ",\"worker_id\":" + quoted(options.id);
   const bool done = outcome.kind == Outcome::Kind::done;
   if (done) {
     body += ",\"result\":" + (is_json(outcome.result) ? outcome.result : quoted(outcome.result));
@@ -134,11 +133,11 @@ void Worker::State::report(const Context::Running& settled, const Outcome& outco
     if (outcome.retry_in) body += ",\"retry_in\":" + seconds(*outcome.retry_in);
   }
   // The lease makes a repeat harmless.
-  auto answer = client.call({.method = "POST",
-                             .target = std::string(done ? "/api/v1/ack/" : "/api/v1/fail/") +
-                                       encoded(job.id),
-                             .body = body + "}",
-                             .repeatable = true});
+  auto answer =
+      client.call({.method = "POST",
+                   .target = std::string(done ? "/api/v1/ack/" : "/api/v1/fail/") + encoded(job.id),
+                   .body = body + "}",
+                   .repeatable = true});
   if (!answer) note(job.id + ": " + answer.error().message);
 }
 

@@ -93,14 +93,14 @@ struct WorkerOptions {
   std::string id;        ///< unless given: host name, process and a random part
   std::string hostname;  ///< unless given: the machine's
   int concurrency = 1;
-  std::chrono::milliseconds fetch_wait{30'000};            ///< of one long poll, at most 60 s
-  std::optional<std::chrono::milliseconds> lease;          ///< unless given: the job's
-  std::chrono::milliseconds drain{25'000};                 ///< for running jobs after stop()
-  std::chrono::milliseconds grace{3000};                   ///< after they were told to stop
+  std::chrono::milliseconds fetch_wait{30'000};    ///< of one long poll, at most 60 s
+  std::optional<std::chrono::milliseconds> lease;  ///< unless given: the job's
+  std::chrono::milliseconds drain{25'000};         ///< for running jobs after stop()
+  std::chrono::milliseconds grace{3000};           ///< after they were told to stop
   std::vector<std::string> roles;
   std::vector<std::string> tags;
-  int max_jobs = 0;            ///< return after so many; 0: never
-  bool stop_when_idle = false; ///< return once there is nothing to fetch
+  int max_jobs = 0;             ///< return after so many; 0: never
+  bool stop_when_idle = false;  ///< return once there is nothing to fetch
   /// Troubles that it lives with: a server that cannot be reached, a report that was refused.
   std::function<void(const std::string&)> on_note;
 };
@@ -119,7 +119,8 @@ class Worker {
   /// malformed queue name); a server that is away is waited for.
   Result<void> run();
   void stop();
-  /// At once: handlers are told that their leases are lost, nothing more is reported.
+  /// At once: handlers are told that their leases are lost, nothing more is reported, and run()
+  /// gives Failure::interrupted.
   void abort();
   const std::string& id() const;
 

@@ -40,8 +40,7 @@ Result<void> fetch_loop(Worker::State& state) {
     if (came) {
       if (*came == 0 && state.options.stop_when_idle && state.running.empty()) return {};
       // Jobs that run may bring more: wait for one to end before asking again.
-      if (*came == 0 && state.options.stop_when_idle)
-        state.freed.wait_for(lock, kAfterTrouble);
+      if (*came == 0 && state.options.stop_when_idle) state.freed.wait_for(lock, kAfterTrouble);
       continue;
     }
     if (came.error().failure == Failure::interrupted || state.stopping) return {};
@@ -99,14 +98,16 @@ Result<void> Worker::run() {
   state->work.notify_all();
   state->beat.notify_all();
   const bool clean = state->running.empty();
+  if (state->aborted)
+    outcome = std::unexpected(
+        Error{.failure = Failure::interrupted, .message = "ended before its jobs did"});
   if (clean) state->freed.wait(lock, [&] { return state->threads_alive == 0; });
   lock.unlock();
   beats.join();
   // It says good-bye; a server that does not hear it notices by the silence.
-  const auto gone = state->client.send(
-      {.method = "DELETE",
-       .target = "/api/v1/workers/" + encoded(state->options.id),
-       .timeout = milliseconds(1000)});
+  const auto gone = state->client.send({.method = "DELETE",
+                                        .target = "/api/v1/workers/" + encoded(state->options.id),
+                                        .timeout = milliseconds(1000)});
   if (!gone && gone.error().status != 404) state->note("leaving: " + gone.error().message);
   return outcome;
 }

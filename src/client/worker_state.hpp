@@ -28,7 +28,7 @@ struct Context::Running {
   std::string progress;    ///< not sent yet; empty: none
   std::string checkpoint;  ///< likewise
   Steady::time_point lease_until;
-  bool abandoned = false;  ///< reported by somebody else
+  bool abandoned = false;          ///< reported by somebody else
   std::function<void()> ask_beat;  ///< there is something to send soon
 
   void tell(Stop reason);

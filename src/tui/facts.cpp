@@ -20,7 +20,8 @@ std::int64_t since(const Json& at) {
 }
 
 void add_fact(std::vector<std::string>& lines, const char* name, const Json& value) {
-  if (value.is_null() || value.raw() == "[]" || value.raw() == "{}" || value.raw() == "false") return;
+  if (value.is_null() || value.raw() == "[]" || value.raw() == "{}" || value.raw() == "false")
+    return;
   lines.push_back(fmt::format("{:<9} {}", name, harmless(value.text(value.raw()))));
 }
 
@@ -49,16 +50,21 @@ QueueRow queue_row(const Json& q) {
           .enqueued = q["rates"]["enqueued"].number(),
           .completed = q["rates"]["completed"].number(),
           .oldest_ms = q["oldest_pending_age_ms"].integer(-1),
-          .status = q["draining"].boolean() ? "draining" : q["paused"].boolean() ? "paused" : ""};
+          .status = q["draining"].boolean() ? "draining"
+                    : q["paused"].boolean() ? "paused"
+                                            : ""};
 }
 
 WorkerRow worker_row(const Json& w) {
   std::string queues;
-  for (const Json& queue : w["queues"].items()) queues += (queues.empty() ? "" : " ") + queue.text();
+  for (const Json& queue : w["queues"].items())
+    queues += (queues.empty() ? "" : " ") + queue.text();
   return {.id = harmless(w["id"].text()),
           .host = harmless(w["hostname"].text()),
           .queues = harmless(queues),
-          .status = w["silent"].boolean() ? "silent" : w["draining"].boolean() ? "draining" : "",
+          .status = w["silent"].boolean()     ? "silent"
+                    : w["draining"].boolean() ? "draining"
+                                              : "",
           .active = w["active"].integer(),
           .seen_ms = since(w["last_heartbeat"])};
 }
@@ -69,7 +75,9 @@ JobRow job_row(const Json& j) {
   if (detail.empty()) detail = j["payload"].raw().substr(0, 200);
   return {.id = j["id"].text(),
           .queue = harmless(j["queue"].text()),
-          .state = j["cancel_requested"].boolean() && j["state"].text() == "active" ? "stopping" : j["state"].text(),
+          .state = j["cancel_requested"].boolean() && j["state"].text() == "active"
+                       ? "stopping"
+                       : j["state"].text(),
           .attempt = j["attempt"].text() + "/" + j["max_retries"].text(),
           .detail = harmless(detail),
           .age_ms = since(j["created_at"])};
@@ -90,8 +98,8 @@ EventRow event_row(const Json& e) {
 std::vector<std::string> job_lines(const Json& j) {
   std::vector<std::string> lines = {
       fmt::format("{}  {}", j["id"].text(), j["state"].text()),
-      fmt::format("queue     {}   attempt {} of {}   priority {}", harmless(j["queue"].text()), j["attempt"].text(),
-                  j["max_retries"].text(), j["priority"].text())};
+      fmt::format("queue     {}   attempt {} of {}   priority {}", harmless(j["queue"].text()),
+                  j["attempt"].text(), j["max_retries"].text(), j["priority"].text())};
   if (j["worker"].is_object())
     lines.push_back(fmt::format("worker    {} {}", harmless(j["worker"]["id"].text()),
                                 harmless(j["worker"]["hostname"].text())));
@@ -108,7 +116,8 @@ std::vector<std::string> job_lines(const Json& j) {
   add_fact(lines, "result", j["result"]);
   add_fact(lines, "checkpt", j["checkpoint"]);
   for (const Json& error : j["errors"].items())
-    lines.push_back(fmt::format("error     attempt {}: {}", error["attempt"].text(), harmless(error["error"].text())));
+    lines.push_back(fmt::format("error     attempt {}: {}", error["attempt"].text(),
+                                harmless(error["error"].text())));
   for (const Json& event : j["timeline"].items())
     lines.push_back(fmt::format("          {}  {} {}", event["at"].text(), event["event"].text(),
                                 harmless(event["worker_id"].text())));
@@ -118,7 +127,8 @@ std::vector<std::string> job_lines(const Json& j) {
 std::string cluster_text(const Json& status) {
   const auto nodes = status["nodes"].items().size();
   return fmt::format("{}, {} node{}, up {}{}", status["role"].text(), nodes, nodes == 1 ? "" : "s",
-                     short_length(since(status["started_at"])), status["disk_full"].boolean() ? ", DISK FULL" : "");
+                     short_length(since(status["started_at"])),
+                     status["disk_full"].boolean() ? ", DISK FULL" : "");
 }
 
 std::string latest(const Json& column) {

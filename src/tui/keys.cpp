@@ -13,8 +13,8 @@ namespace {
 
 using client::encoded;
 
-constexpr std::array<const char*, 9> kStates = {"",          "pending", "active",    "scheduled", "waiting",
-                                                "retrying", "dead",    "completed", "cancelled"};
+constexpr std::array<const char*, 9> kStates = {
+    "", "pending", "active", "scheduled", "waiting", "retrying", "dead", "completed", "cancelled"};
 constexpr std::size_t kMostInput = 200;
 
 bool is(int key, Key name) { return key == static_cast<int>(name); }
@@ -105,7 +105,8 @@ std::vector<Deed> toggle_pause(const Snapshot& snapshot, Look& look) {
   if (look.view != View::queues) return deeds;
   for (const auto& name : targets(look))
     for (const QueueRow& row : snapshot.queues)
-      if (row.name == name) deeds.push_back(queue_deed(name, row.status.empty() ? "pause" : "resume"));
+      if (row.name == name)
+        deeds.push_back(queue_deed(name, row.status.empty() ? "pause" : "resume"));
   look.marked.clear();
   return deeds;
 }
@@ -188,8 +189,10 @@ bool navigate(int key, const Snapshot& snapshot, Look& look, int page) {
   if (is(key, Key::home) || key == 'g') return move(snapshot, look, -kFar, page), true;
   if (is(key, Key::end) || key == 'G') return move(snapshot, look, kFar, page), true;
   if (is(key, Key::enter)) return open(look), true;
-  if (is(key, Key::escape) || is(key, Key::left) || is(key, Key::backspace)) return go_back(look), true;
-  if (is(key, Key::tab)) return show(look, static_cast<View>((static_cast<int>(look.view) + 1) % 4)), true;
+  if (is(key, Key::escape) || is(key, Key::left) || is(key, Key::backspace))
+    return go_back(look), true;
+  if (is(key, Key::tab))
+    return show(look, static_cast<View>((static_cast<int>(look.view) + 1) % 4)), true;
   if (key >= '1' && key <= '4') return show(look, static_cast<View>(key - '1')), true;
   return false;
 }
@@ -200,8 +203,12 @@ std::vector<Deed> press(int key, const Snapshot& snapshot, Look& look, int page)
   if (look.prompt != Prompt::none) return type(key, look);
   if (navigate(key, snapshot, look, std::max(page, 1))) return {};
   switch (key) {
-    case 'q': look.quit = true; break;
-    case '?': show(look, View::help); break;
+    case 'q':
+      look.quit = true;
+      break;
+    case '?':
+      show(look, View::help);
+      break;
     case '/':
     case ':':
       look.prompt = key == '/' ? Prompt::filter : Prompt::command;
@@ -213,20 +220,24 @@ std::vector<Deed> press(int key, const Snapshot& snapshot, Look& look, int page)
       if (look.marked.erase(look.selected) == 0) look.marked.insert(look.selected);
       move(snapshot, look, 1, page);
       break;
-    case 'p': return toggle_pause(snapshot, look);
+    case 'p':
+      return toggle_pause(snapshot, look);
     case 's':
       if (look.view == View::jobs) next_state(look);
       break;
-    case 'r': return job_deeds(look, "retry");
+    case 'r':
+      return job_deeds(look, "retry");
     case 'C':
     case 'D': {
       const std::string verb = key == 'C' ? "cancel" : "delete";
       auto deeds = job_deeds(look, verb);
-      const std::string what = deeds.size() == 1 ? "this job" : fmt::format("{} jobs", deeds.size());
+      const std::string what =
+          deeds.size() == 1 ? "this job" : fmt::format("{} jobs", deeds.size());
       ask(look, std::move(deeds), verb + " " + what + "?");
       break;
     }
-    default: break;
+    default:
+      break;
   }
   return {};
 }

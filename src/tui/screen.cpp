@@ -52,9 +52,9 @@ Line sparks(const Snapshot& s, int columns, Charset charset) {
   const auto part = [&](const char* name, const std::vector<double>& values, Ink ink, Line& line) {
     const std::string label = fmt::format(" {} {}/s ", name, short_rate(recent(values)));
     line.push_back({label, Ink::plain});
-    line.push_back({fit(sparkline(values, third - width_of(label) - 1, charset),
-                        third - width_of(label)),
-                    ink});
+    line.push_back(
+        {fit(sparkline(values, third - width_of(label) - 1, charset), third - width_of(label)),
+         ink});
   };
   Line line;
   part("in", s.enqueued, Ink::plain, line);
@@ -65,11 +65,12 @@ Line sparks(const Snapshot& s, int columns, Charset charset) {
 
 Line totals(const Snapshot& s) {
   const std::int64_t dead = sum(s.queues, &QueueRow::dead);
-  Line line = {{fmt::format(" {} pending  {} active  {} scheduled  {} retrying  ",
-                            sum(s.queues, &QueueRow::pending), sum(s.queues, &QueueRow::active),
-                            sum(s.queues, &QueueRow::scheduled), sum(s.queues, &QueueRow::retrying)),
-                Ink::plain},
-               {fmt::format("{} dead", dead), dead > 0 ? Ink::bad : Ink::plain}};
+  Line line = {
+      {fmt::format(" {} pending  {} active  {} scheduled  {} retrying  ",
+                   sum(s.queues, &QueueRow::pending), sum(s.queues, &QueueRow::active),
+                   sum(s.queues, &QueueRow::scheduled), sum(s.queues, &QueueRow::retrying)),
+       Ink::plain},
+      {fmt::format("{} dead", dead), dead > 0 ? Ink::bad : Ink::plain}};
   if (!s.wait_p95.empty())
     line.push_back({fmt::format("  p95 wait {} run {}", s.wait_p95, s.run_p95), Ink::dim});
   return line;
@@ -79,7 +80,8 @@ Line tabs(const Look& look) {
   Line line;
   const auto tab = [&](View view, const char* text) {
     const bool on = look.view == view || (look.view == View::job && look.back == view);
-    line.push_back({on ? fmt::format(" [{}]", text) : fmt::format("  {} ", text), on ? Ink::head : Ink::dim});
+    line.push_back(
+        {on ? fmt::format(" [{}]", text) : fmt::format("  {} ", text), on ? Ink::head : Ink::dim});
   };
   tab(View::queues, "1 Queues");
   tab(View::workers, "2 Workers");
@@ -98,10 +100,14 @@ Line tabs(const Look& look) {
 
 Line prompt(const Snapshot& s, const Look& look) {
   switch (look.prompt) {
-    case Prompt::filter: return {{"/" + look.input + "_", Ink::plain}};
-    case Prompt::command: return {{":" + look.input + "_", Ink::plain}};
-    case Prompt::confirm: return {{look.message + " [y/N]", Ink::warn}};
-    case Prompt::none: break;
+    case Prompt::filter:
+      return {{"/" + look.input + "_", Ink::plain}};
+    case Prompt::command:
+      return {{":" + look.input + "_", Ink::plain}};
+    case Prompt::confirm:
+      return {{look.message + " [y/N]", Ink::warn}};
+    case Prompt::none:
+      break;
   }
   if (!s.trouble.empty()) return {{s.trouble, Ink::bad}};
   return {{look.message, Ink::plain}};
@@ -109,13 +115,23 @@ Line prompt(const Snapshot& s, const Look& look) {
 
 Line footer(const Look& look) {
   switch (look.view) {
-    case View::queues: return {{" Enter jobs  p pause/resume  / filter  : command  Tab view  ? help  q quit", Ink::head}};
-    case View::workers: return {{" Enter jobs  / filter  : command  Tab view  ? help  q quit", Ink::head}};
+    case View::queues:
+      return {{" Enter jobs  p pause/resume  / filter  : command  Tab view  ? help  q quit",
+               Ink::head}};
+    case View::workers:
+      return {{" Enter jobs  / filter  : command  Tab view  ? help  q quit", Ink::head}};
     case View::jobs:
-      return {{" Enter open  Space mark  s state  r retry  C cancel  D delete  / filter  ? help  q quit", Ink::head}};
-    case View::events: return {{" Enter open  / filter  : command  Tab view  ? help  q quit", Ink::head}};
-    case View::job: return {{" Esc back  r retry  C cancel  D delete  Up/Down scroll  ? help  q quit", Ink::head}};
-    case View::help: break;
+      return {
+          {" Enter open  Space mark  s state  r retry  C cancel  D delete  / filter  ? help  q "
+           "quit",
+           Ink::head}};
+    case View::events:
+      return {{" Enter open  / filter  : command  Tab view  ? help  q quit", Ink::head}};
+    case View::job:
+      return {
+          {" Esc back  r retry  C cancel  D delete  Up/Down scroll  ? help  q quit", Ink::head}};
+    case View::help:
+      break;
   }
   return {{" Esc back  q quit", Ink::head}};
 }
@@ -165,7 +181,8 @@ std::vector<Line> render(const Snapshot& snapshot, const Look& look, Size size, 
 }
 
 std::vector<Line> render_once(const Snapshot& snapshot, int columns, Charset charset) {
-  std::vector<Line> lines = {title(snapshot, columns), sparks(snapshot, columns, charset), totals(snapshot)};
+  std::vector<Line> lines = {title(snapshot, columns), sparks(snapshot, columns, charset),
+                             totals(snapshot)};
   for (const View view : {View::queues, View::workers}) {
     lines.emplace_back();
     Look look;

@@ -21,16 +21,26 @@ constexpr int kBad = 3;
 constexpr int kEscapeMs = 50;
 
 attr_t attribute(Ink ink, bool color) {
-  const auto pair = [&](int number) { return color ? static_cast<attr_t>(COLOR_PAIR(number)) : attr_t{0}; };
+  const auto pair = [&](int number) {
+    return color ? static_cast<attr_t>(COLOR_PAIR(number)) : attr_t{0};
+  };
   switch (ink) {
-    case Ink::title: return A_BOLD;
-    case Ink::head: return A_BOLD;
-    case Ink::dim: return color ? A_DIM : A_NORMAL;
-    case Ink::good: return pair(kGood);
-    case Ink::warn: return pair(kWarn);
-    case Ink::bad: return pair(kBad) | A_BOLD;
-    case Ink::chosen: return A_REVERSE;
-    case Ink::plain: break;
+    case Ink::title:
+      return A_BOLD;
+    case Ink::head:
+      return A_BOLD;
+    case Ink::dim:
+      return color ? A_DIM : A_NORMAL;
+    case Ink::good:
+      return pair(kGood);
+    case Ink::warn:
+      return pair(kWarn);
+    case Ink::bad:
+      return pair(kBad) | A_BOLD;
+    case Ink::chosen:
+      return A_REVERSE;
+    case Ink::plain:
+      break;
   }
   return A_NORMAL;
 }
@@ -95,23 +105,36 @@ std::optional<int> Terminal::key(int wait_ms) {
   const int got = wgetch(stdscr);
   switch (got) {
     case ERR:
-    case KEY_RESIZE: return std::nullopt;
-    case KEY_UP: return static_cast<int>(Key::up);
-    case KEY_DOWN: return static_cast<int>(Key::down);
-    case KEY_PPAGE: return static_cast<int>(Key::page_up);
-    case KEY_NPAGE: return static_cast<int>(Key::page_down);
-    case KEY_HOME: return static_cast<int>(Key::home);
-    case KEY_END: return static_cast<int>(Key::end);
-    case KEY_LEFT: return static_cast<int>(Key::left);
+    case KEY_RESIZE:
+      return std::nullopt;
+    case KEY_UP:
+      return static_cast<int>(Key::up);
+    case KEY_DOWN:
+      return static_cast<int>(Key::down);
+    case KEY_PPAGE:
+      return static_cast<int>(Key::page_up);
+    case KEY_NPAGE:
+      return static_cast<int>(Key::page_down);
+    case KEY_HOME:
+      return static_cast<int>(Key::home);
+    case KEY_END:
+      return static_cast<int>(Key::end);
+    case KEY_LEFT:
+      return static_cast<int>(Key::left);
     case KEY_ENTER:
     case '\r':
-    case '\n': return static_cast<int>(Key::enter);
-    case 27: return static_cast<int>(Key::escape);
+    case '\n':
+      return static_cast<int>(Key::enter);
+    case 27:
+      return static_cast<int>(Key::escape);
     case KEY_BACKSPACE:
     case 127:
-    case 8: return static_cast<int>(Key::backspace);
-    case '\t': return static_cast<int>(Key::tab);
-    default: return got;
+    case 8:
+      return static_cast<int>(Key::backspace);
+    case '\t':
+      return static_cast<int>(Key::tab);
+    default:
+      return got;
   }
 }
 

@@ -45,7 +45,8 @@ std::string sparkline(const std::vector<double>& values, int width, Charset char
   std::string out(room - shown, ' ');
   for (auto at = first; at != values.end(); ++at) {
     const double share = most > 0 ? *at / most : 0;
-    out += bars[static_cast<std::size_t>(std::clamp(share * 7.0 + (share > 0 ? 0.5 : 0.0), 0.0, 7.0))];
+    out +=
+        bars[static_cast<std::size_t>(std::clamp(share * 7.0 + (share > 0 ? 0.5 : 0.0), 0.0, 7.0))];
   }
   return out;
 }

@@ -38,7 +38,8 @@ void perform(client::Client& client, const std::vector<Deed>& deeds, Look& look,
   if (deeds.empty()) return;
   std::size_t done = 0;
   for (const Deed& deed : deeds) {
-    const auto answer = client.send({.method = deed.method, .target = deed.target, .timeout = kDeedTimeout});
+    const auto answer =
+        client.send({.method = deed.method, .target = deed.target, .timeout = kDeedTimeout});
     look.message = answer ? deed.said : deed.said + ": " + answer.error().message;
     if (answer) ++done;
   }

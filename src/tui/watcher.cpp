@@ -73,7 +73,8 @@ void Watcher::trouble(const client::Error& error) {
 }
 
 bool Watcher::read(const std::string& target, const std::function<void(const Json&)>& take) {
-  const auto answer = client_.call({.target = target, .timeout = milliseconds(5000), .interrupt = &interrupt_});
+  const auto answer =
+      client_.call({.target = target, .timeout = milliseconds(5000), .interrupt = &interrupt_});
   if (!answer) {
     trouble(answer.error());
     return false;

@@ -107,7 +107,7 @@ class Bulk(Cli):
                       "ID   QUEUE\n{id}  emails.send  dead\n"):
             job_id = self.enqueue()
             done = self.run_cli("bulk", "cancel", stdin=shape.format(id=job_id))
-            self.assertEqual(done.stdout, "affected 1 jobs\n", shape)
+            self.assertEqual(done.stdout, "affected 1 job\n", shape)
             self.assertEqual(self.state(job_id), "cancelled", shape)
 
     def test_bad_ids_change_nothing(self):

@@ -203,13 +203,14 @@ class Plans(Cli):
     def test_schedules(self):
         made = self.json("schedules", "create", "daily", "--queue", self.queue, "--cron", "0 9 * * *", "--timezone",
                          "America/New_York", "--payload", '{"a":1}', "--paused")
-        self.assertEqual(len(made["next_runs"]), 5)
+        self.assertEqual((made["timezone"], made["next_runs"]), ("America/New_York", []))
         self.run_cli("schedules", "create", "daily", "--queue", self.queue, "--cron", "0 9 * * *", code=5)
         self.run_cli("schedules", "create", "bad", "--queue", self.queue, "--cron", "nonsense", code=2)
         self.assertRegex(self.out("schedules"), r"daily +0 9 \* \* \* +America/New_York")
         changed = self.json("schedules", "update", "daily", "--cron", "0 10 * * *")
         self.assertEqual((changed["cron"], changed["payload"], changed["paused"]), ("0 10 * * *", {"a": 1}, True))
         self.assertEqual(self.out("schedules", "resume", made["id"]), "resumed\n")
+        self.assertEqual(len(self.json("schedules", "show", "daily")["next_runs"]), 5)
         job_id = self.out("schedules", "run", "daily").strip()
         self.assertEqual(self.json("inspect", job_id)["schedule_id"], made["id"])
         self.assertEqual(len(self.lines("schedules", "preview", "daily", "--count", "3")), 3)
@@ -226,7 +227,7 @@ class Plans(Cli):
         self.assertEqual(self.out("groups", "pause", "acme"), "paused\n")
         self.assertTrue(self.lines("groups")[0]["paused"])
         self.run_cli("groups", "resume", "acme")
-        self.assertEqual(self.out("groups", "cancel", "acme"), "1 jobs\n")
+        self.assertEqual(self.out("groups", "cancel", "acme"), "1 job\n")
         body = {"jobs": [{"queue": self.queue}], "batch": {"callback_queue": "done"}}
         made = json.loads(self.shell(f"curl -s -H content-type:application/json $JOBBIE_URL/api/v1/enqueue/batch "
                                      f"-d '{json.dumps(body)}'"))

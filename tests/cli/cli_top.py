@@ -37,7 +37,7 @@ class Questions(OnTerminal):
     def test_bulk_by_filter_counts_first(self):
         job_id = self.enqueue()
         terminal = self.terminal("bulk", "delete", "--queue", self.queue)
-        terminal.wait_for(r"delete 1 jobs\? \[y/N\]")
+        terminal.wait_for(r"delete 1 job\? \[y/N\]")
         terminal.type("\n")
         self.assertEqual(terminal.finish(), 130)
         self.assertEqual(self.state(job_id), "pending")
@@ -84,6 +84,7 @@ class Top(OnTerminal):
         self.run_cli("pause", "b.queue")
         terminal = self.terminal("top")
         terminal.wait_for(r"b\.queue .* paused")
+        terminal.wait_for(r"leader, 1 node, up")
         lines = terminal.screen.lines()
         self.assertEqual(len(lines), 24)
         self.assertRegex(lines[0], r"^ jobbie top  http://127\.0\.0\.1:\d+  leader, 1 node, up \d+m?s +\d\d:\d\d:\d\d$")

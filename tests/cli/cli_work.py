@@ -69,7 +69,7 @@ class Work(Cli):
         for n in range(6):
             self.enqueue(self.queue, {"n": n})
         said = self.out("work", self.queue, "--once", "-c", "3", "--", "sh", "-c", "cat; echo")
-        self.assertEqual(sorted(json.loads(line)["n"] for line in said.split()), list(range(6)))
+        self.assertEqual(sorted(json.loads(line)["n"] for line in said.splitlines()), list(range(6)))
 
     def test_lease_is_kept_alive(self):
         job_id = self.enqueue()
@@ -123,7 +123,7 @@ class Work(Cli):
         worker.send_signal(signal.SIGTERM)
         self.wait_for(lambda: worker.poll() is None and self.signalled(worker), "the first signal")
         worker.send_signal(signal.SIGTERM)
-        worker.wait(10)
+        self.assertEqual(worker.wait(10), 130)
         self.gone(pid)
 
     def signalled(self, worker):
