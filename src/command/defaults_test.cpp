@@ -66,6 +66,7 @@ const std::string kJob =
 const std::string kSchedule = "{'' '' {'UTC' 0 []} 1 0 " + kJob + "}";
 const std::string kScheduleRecord = "{nil " + kSchedule + " 0 0 nil 0}";
 const std::string kWorker = "{'' '' '' [] [] [] 0 0 0 0}";
+const std::string kDelivery = "{nil nil '' nil '' 0 0 '' 0 0 0 0 '' 0}";
 const std::string kSettings = "{0 0 none none none none {604800000 2592000000 2592000000} 0 0}";
 
 TEST(Defaults, Model) {
@@ -95,6 +96,11 @@ TEST(Defaults, Model) {
   expect<model::IdempotencyRecord>("{'' 0 0 ''}");
   expect<model::TaskRecord>("{0 0 '' 0 0 0 nil}");
   expect<model::MetaRecord>("{0 1 1 1 1 0}");
+  expect<model::KeySpec>("{'' 0 [] '' ''}");
+  expect<model::KeyRecord>("{nil {'' 0 [] '' ''}}");
+  expect<model::WebhookSpec>("{'' 0 '' '' 1}");
+  expect<model::WebhookRecord>("{nil {'' 0 '' '' 1} 0 0 0}");
+  expect<model::DeliveryRecord>(kDelivery);
 }
 
 TEST(Defaults, Commands) {
@@ -128,6 +134,15 @@ TEST(Defaults, Commands) {
   expect<RegisterWorker>("{" + kWorker + "}");
   expect<RemoveWorker>("{''}");
   expect<Tick>("{}");
+  expect<Restrict>("{[] 1}");
+  expect<RecordAction>("{'' '' '' '' '' 1}");
+  expect<CreateKey>("{{'' 0 [] '' ''} 0}");
+  expect<RevokeKey>("{nil}");
+  expect<PutWebhook>("{nil {'' 0 '' '' 1} 0}");
+  expect<RemoveWebhook>("{nil}");
+  expect<TestWebhook>("{nil}");
+  expect<RetryDelivery>("{" + kDelivery + "}");
+  expect<SettleDelivery>("{nil 0 0 0 ''}");
 }
 
 TEST(Defaults, Replies) {
@@ -141,6 +156,9 @@ TEST(Defaults, Replies) {
   expect<JobChanged>("{nil 2}");
   expect<Done>("{0}");
   expect<ScheduleReply>("{" + kScheduleRecord + " [] nil}");
+  expect<KeyReply>("{{nil {'' 0 [] '' ''}}}");
+  expect<WebhookReply>("{{nil {'' 0 '' '' 1} 0 0 0}}");
+  expect<DeliveryReply>("{" + kDelivery + "}");
 }
 
 }  // namespace

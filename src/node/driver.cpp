@@ -30,6 +30,7 @@ base::Result<void> Driver::turn(std::vector<Intake::Item>& items, bool draining)
   settle_wakes();
   answer_questions();
   outbox_.send();
+  ring_outbox();
   feed_.flush(now_us_);
   return upkeep();
 }
@@ -148,6 +149,7 @@ void Driver::note_ready(const std::vector<base::Blob>& ready) {
 void Driver::answer_questions() {
   for (auto& call : questions_) {
     if (answer_watcher(call)) continue;
+    if (answer_outbox(call)) continue;
     if (std::holds_alternative<call::StatusQuery>(call->query)) {
       call->answer = status(true);
     } else if (!answer_from_engine(*engine_, stats_, *call)) {

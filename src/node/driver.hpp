@@ -41,6 +41,7 @@ class Driver {
   [[nodiscard]] store::Store& store() { return *store_; }
   [[nodiscard]] call::EventFeed& feed() { return feed_; }
   [[nodiscard]] const call::KeyBoard& keys() const { return keys_; }
+  [[nodiscard]] call::Bell& outbox_bell() { return outbox_bell_; }
   /// From any thread.
   [[nodiscard]] call::Health health() const;
   void use(Readers& readers) { readers_ = &readers; }
@@ -110,6 +111,11 @@ class Driver {
   void answer_questions();
   call::NodeStatus status(bool with_hash);
 
+  // Webhooks (outbox.cpp).
+  bool complete_retry(call::Call& call);
+  bool answer_outbox(std::unique_ptr<call::Call>& call);
+  void ring_outbox();
+
   // What others watch (watch.cpp).
   void tell(std::vector<command::Event>&& events);
   bool answer_watcher(std::unique_ptr<call::Call>& call);
@@ -142,7 +148,9 @@ class Driver {
   stats::Stats stats_;
   call::KeyBoard keys_;
   std::shared_ptr<const call::KeyRing> ring_;  ///< that the board shows; faces hold it too
-  std::uint64_t keys_revision_ = 0;            ///< that the board shows
+  call::Bell outbox_bell_;
+  std::uint64_t outbox_revision_ = 0;  ///< at which the bell was rung last
+  std::uint64_t keys_revision_ = 0;    ///< that the board shows
   stats::Timing log_syncs_;
   std::atomic<bool> leads_ = true;
   std::atomic<bool> log_has_room_ = true;

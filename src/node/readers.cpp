@@ -93,6 +93,8 @@ void Readers::answer(const Question& question) {
     answer_logs(*logs, call);
   else if (const auto* audit = std::get_if<call::AuditQuery>(&call.query))
     answer_audit(*audit, call);
+  else if (const auto* deliveries = std::get_if<call::DeliveriesQuery>(&call.query))
+    answer_deliveries(*deliveries, call);
 }
 
 }  // namespace jobbie::node

@@ -59,7 +59,7 @@ class Changer {
   model::State ended_state() { return static_cast<model::State>(5 + random_.below(3)); }
 
   command::Change removal() {
-    switch (random_.below(8)) {
+    switch (random_.below(10)) {
       case 0:
         return command::RemovedQueue{name("q")};
       case 1:
@@ -73,6 +73,10 @@ class Changer {
       case 5:
         return command::SweptJobs{name("q"), ended_state(),
                                   random_.chance(30) ? base::kNever : ended_at()};
+      case 6:
+        return command::RemovedKey{id<base::KeyId>(5)};
+      case 7:
+        return command::RemovedWebhook{id<base::WebhookId>(4)};
       default:
         return command::RemovedJob{job()};
     }
@@ -124,6 +128,13 @@ class Changer {
   void fit(model::WorkerRecord& r) { r.spec.id = name("w"); }
   void fit(model::IdempotencyRecord& r) { r.key = name("k"); }
   void fit(model::TaskRecord& r) { r.number = random_.below(5); }
+  void fit(model::KeyRecord& r) { r.id = id<base::KeyId>(5); }
+  void fit(model::WebhookRecord& r) { r.id = id<base::WebhookId>(4); }
+  void fit(model::DeliveryRecord& r) {
+    r.id = id<base::DeliveryId>(9);
+    r.webhook = id<base::WebhookId>(4);
+    r.ended_at = {r.state == model::DeliveryState::pending ? 0 : now_};
+  }
 
   RandomCommand random_;
   std::int64_t now_ = base::days(1000).ms;

@@ -94,7 +94,16 @@ constexpr std::array<const char*, kVerbs> kVerbNames = {"enqueue",
                                                         "register_worker",
                                                         "remove_worker",
                                                         "tick",
-                                                        "append_logs"};
+                                                        "append_logs",
+                                                        "restrict",
+                                                        "record_action",
+                                                        "create_key",
+                                                        "revoke_key",
+                                                        "put_webhook",
+                                                        "remove_webhook",
+                                                        "test_webhook",
+                                                        "retry_delivery",
+                                                        "settle_delivery"};
 
 std::string state_name(std::size_t state) {
   return state == kNoState ? "none" : model::to_string(static_cast<State>(state));

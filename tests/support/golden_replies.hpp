@@ -47,6 +47,13 @@ inline Named<command::Reply> replies() {
       {"schedule_reply", ScheduleReply{.schedule = full_schedule_record(),
                                        .next_runs = {{1'760'100'000'000}, {1'760'200'000'000}},
                                        .job = job_id(99)}},
+      {"key_reply", KeyReply{.key = {.id = id<base::KeyId>(78), .spec = full_key()}}},
+      {"webhook_reply", WebhookReply{.webhook = {.id = id<base::WebhookId>(79),
+                                                 .spec = full_webhook(),
+                                                 .delivered = 10,
+                                                 .failed = 11,
+                                                 .dropped = 12}}},
+      {"delivery_reply", DeliveryReply{.delivery = full_delivery()}},
   };
 }
 
