@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "effects/trace_exporter.hpp"
+#include "effects/webhook_sender.hpp"
 #include "face/native/native.hpp"
 #include "http/server.hpp"
 #include "keys.hpp"
@@ -107,6 +110,9 @@ int run_server(const Settings& settings) {
                              .version = std::string(kVersion),
                              .require_keys = settings.auth});
   ui::Site site(face);
+  effects::AllowList allow;
+  for (const auto& host : settings.webhook_allow)
+    if (auto added = allow.add(host); !added) return refuse_to_start(journal, added.error());
   const Address address = *parse_address(settings.http);
   http::ServerOptions options{.host = address.host,
                               .port = address.port,
@@ -115,6 +121,12 @@ int run_server(const Settings& settings) {
                               .access_log = access_log(journal, settings.access_log)};
   auto server = http::Server::listen(std::move(options), site);
   if (!server) return refuse_to_start(journal, server.error());
+  // Before the first request, so that no event of it is missed.
+  std::optional<effects::WebhookSender> sender;
+  sender.emplace(**node, allow);
+  std::optional<effects::TraceExporter> traces;
+  if (!settings.otlp_endpoint.empty())
+    traces.emplace(**node, *base::parse_url(settings.otlp_endpoint), journal);
   (*server)->start();
   journal.write(Level::info, "listening",
                 {{"node", std::string_view(settings.node)},
@@ -126,6 +138,8 @@ int run_server(const Settings& settings) {
 
   const int number = signals.wait();
   journal.write(Level::info, "stopping", {{"signal", std::int64_t{number}}});
+  sender.reset();
+  traces.reset();
   (*node)->drain();
   const bool answered = (*server)->drain(kDrainTime);
   const auto stopped = (*node)->stop();

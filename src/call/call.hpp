@@ -19,6 +19,7 @@
 #include "base/blob.hpp"
 #include "base/id.hpp"
 #include "base/time.hpp"
+#include "call/bell.hpp"
 #include "call/event_feed.hpp"
 #include "call/keys.hpp"
 #include "command/command.hpp"
@@ -146,10 +147,26 @@ struct AuditQuery {
   base::Instant since;
   base::Instant until = base::kMaxInstant;
 };
-using Query = std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, QueuesQuery,
-                           GroupsQuery, WorkersQuery, SchedulesQuery, WhyQuery, StatsQuery,
-                           MetricsQuery, ErrorsQuery, LogsQuery, SearchQuery, BatchesQuery,
-                           SliceQuery, BulkQuery, BulksQuery, KeysQuery, AuditQuery>;
+/// All webhooks, or the one that `only` names (nil: all).
+struct WebhooksQuery {
+  base::WebhookId only;
+};
+/// Deliveries of a webhook, newest first.
+struct DeliveriesQuery {
+  base::WebhookId webhook;
+  std::uint64_t before = 0;  ///< sequences below this one; zero: from the newest on
+  std::uint32_t limit = 1;
+  std::optional<model::DeliveryState> state;
+};
+/// What is due to be sent, at most `each` for one webhook; nothing on a node that does not lead.
+struct OutboxQuery {
+  std::size_t each = 1;
+};
+using Query =
+    std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, QueuesQuery, GroupsQuery,
+                 WorkersQuery, SchedulesQuery, WhyQuery, StatsQuery, MetricsQuery, ErrorsQuery,
+                 LogsQuery, SearchQuery, BatchesQuery, SliceQuery, BulkQuery, BulksQuery, KeysQuery,
+                 AuditQuery, WebhooksQuery, DeliveriesQuery, OutboxQuery>;
 
 /// How the node itself stands.
 struct NodeStatus {
@@ -255,12 +272,18 @@ struct AuditRow : model::AuditRecord {
   std::uint64_t number = 0;
 };
 using AuditPage = Page<AuditRow>;
+using WebhookPage = Page<model::WebhookRecord>;
+/// Of a webhook that is not there: no rows, and not `found`.
+struct DeliveryPage : Page<model::DeliveryRecord> {
+  bool found = true;
+};
 
 using Answer =
     std::variant<std::monostate, std::optional<model::JobRecord>, std::optional<model::BatchRecord>,
                  NodeStatus, QueuePage, GroupPage, WorkerPage, SchedulePage, Why, stats::Curve,
                  Metrics, stats::ErrorGroups, JobLog, SearchAnswer, BatchesAnswer, SliceAnswer,
-                 BulkAnswer, BulksAnswer, KeyPage, AuditPage>;
+                 BulkAnswer, BulksAnswer, KeyPage, AuditPage, WebhookPage, DeliveryPage,
+                 model::Outbox>;
 
 class Call;
 
@@ -336,6 +359,8 @@ class Service {
   [[nodiscard]] virtual EventFeed* events() { return nullptr; }
   /// The keys that there are; null: this service knows none.
   [[nodiscard]] virtual const KeyBoard* keys() { return nullptr; }
+  /// Rung when there may be something to send; null: this service has no outbox.
+  [[nodiscard]] virtual Bell* outbox_bell() { return nullptr; }
 };
 
 }  // namespace jobbie::call

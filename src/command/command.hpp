@@ -18,6 +18,7 @@
 #include "model/log_line.hpp"
 #include "model/queue.hpp"
 #include "model/records.hpp"
+#include "model/webhook.hpp"
 
 namespace jobbie::command {
 
@@ -280,13 +281,46 @@ struct RevokeKey {
   bool operator==(const RevokeKey&) const = default;
 };
 
+/// Makes a webhook, or changes one.
+struct PutWebhook {
+  base::WebhookId webhook;  ///< nil: a new one
+  model::WebhookSpec spec;
+  bool keep_secret = false;  ///< the spec has none: the one that is there stays
+  bool operator==(const PutWebhook&) const = default;
+};
+/// Its deliveries go with it.
+struct RemoveWebhook {
+  base::WebhookId webhook;
+  bool operator==(const RemoveWebhook&) const = default;
+};
+struct TestWebhook {
+  base::WebhookId webhook;
+  bool operator==(const TestWebhook&) const = default;
+};
+/// Sends a delivery once more. One that has ended is only known to the store: the leader puts it
+/// into the command.
+struct RetryDelivery {
+  model::DeliveryRecord delivery;
+  bool operator==(const RetryDelivery&) const = default;
+};
+/// What came of an attempt to send.
+struct SettleDelivery {
+  base::DeliveryId delivery;
+  std::uint32_t attempt = 0;  ///< attempts before this one
+  bool delivered = false;
+  std::uint32_t status = 0;
+  Blob error;
+  bool operator==(const SettleDelivery&) const = default;
+};
+
 /// The order of the alternatives is part of the log's format: append only.
 using Command =
     std::variant<Enqueue, EnqueueMany, Claim, Ack, Fail, Heartbeat, Cancel, Retry, Requeue, Move,
                  Delete, SetPriority, QueueCommand, SetConcurrency, SetThrottle, SetRetention,
                  SetLease, SetFairness, GroupCommand, CreateSchedule, UpdateSchedule,
                  ScheduleCommand, UpdateZone, RegisterWorker, RemoveWorker, Tick, AppendLogs,
-                 StartBulk, BulkStep, EndBulk, Restrict, RecordAction, CreateKey, RevokeKey>;
+                 StartBulk, BulkStep, EndBulk, Restrict, RecordAction, CreateKey, RevokeKey,
+                 PutWebhook, RemoveWebhook, TestWebhook, RetryDelivery, SettleDelivery>;
 
 /// One record of the log: commands that are applied together at one log time.
 struct Entry {

@@ -216,6 +216,33 @@ struct Fields<RevokeKey> {
 };
 
 template <>
+struct Fields<PutWebhook> {
+  using S = PutWebhook;
+  static constexpr auto list = std::tuple(&S::webhook, &S::spec, &S::keep_secret);
+};
+template <>
+struct Fields<RemoveWebhook> {
+  using S = RemoveWebhook;
+  static constexpr auto list = std::tuple(&S::webhook);
+};
+template <>
+struct Fields<TestWebhook> {
+  using S = TestWebhook;
+  static constexpr auto list = std::tuple(&S::webhook);
+};
+template <>
+struct Fields<RetryDelivery> {
+  using S = RetryDelivery;
+  static constexpr auto list = std::tuple(&S::delivery);
+};
+template <>
+struct Fields<SettleDelivery> {
+  using S = SettleDelivery;
+  static constexpr auto list =
+      std::tuple(&S::delivery, &S::attempt, &S::delivered, &S::status, &S::error);
+};
+
+template <>
 struct Fields<Refusal> {
   using S = Refusal;
   static constexpr auto list = std::tuple(&S::code, &S::field, &S::message);
@@ -273,6 +300,16 @@ template <>
 struct Fields<KeyReply> {
   using S = KeyReply;
   static constexpr auto list = std::tuple(&S::key);
+};
+template <>
+struct Fields<WebhookReply> {
+  using S = WebhookReply;
+  static constexpr auto list = std::tuple(&S::webhook);
+};
+template <>
+struct Fields<DeliveryReply> {
+  using S = DeliveryReply;
+  static constexpr auto list = std::tuple(&S::delivery);
 };
 
 template <>

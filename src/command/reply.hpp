@@ -12,6 +12,7 @@
 #include "model/access.hpp"
 #include "model/job.hpp"
 #include "model/records.hpp"
+#include "model/webhook.hpp"
 
 namespace jobbie::command {
 
@@ -135,8 +136,18 @@ struct KeyReply {
   bool operator==(const KeyReply&) const = default;
 };
 
+struct WebhookReply {
+  model::WebhookRecord webhook;
+  bool operator==(const WebhookReply&) const = default;
+};
+struct DeliveryReply {
+  model::DeliveryRecord delivery;
+  bool operator==(const DeliveryReply&) const = default;
+};
+
 /// The order of the alternatives is part of the format: append only.
-using Reply = std::variant<Refusal, Enqueued, EnqueuedMany, Claimed, Settled, Beaten, JobChanged,
-                           Done, ScheduleReply, BulkReply, BulkStepped, KeyReply>;
+using Reply =
+    std::variant<Refusal, Enqueued, EnqueuedMany, Claimed, Settled, Beaten, JobChanged, Done,
+                 ScheduleReply, BulkReply, BulkStepped, KeyReply, WebhookReply, DeliveryReply>;
 
 }  // namespace jobbie::command

@@ -302,6 +302,36 @@ Fault check(const CreateKey& command) {
 
 Fault check(const RevokeKey& command) { return rules::not_nil(command.key, "key_id"); }
 
+Fault check(const PutWebhook& command) {
+  const auto& spec = command.spec;
+  if (spec.url.empty()) return {Problem::empty, "url"};
+  if (auto fault = rules::at_most_bytes(spec.url, limits::kUrl, "url")) return fault;
+  if (rules::has_control(spec.url.view())) return {Problem::control_character, "url"};
+  if (spec.queue) {
+    if (auto fault = rules::at_most_bytes(spec.queue, limits::kQueueName, "queue")) return fault;
+    if (!rules::all_marked(spec.queue.view(), rules::kPatternCharacter))
+      return {Problem::bad_queue_pattern, "queue"};
+  }
+  return rules::at_most_bytes(spec.secret, limits::kWebhookSecret, "secret");
+}
+
+Fault check(const RemoveWebhook& command) { return rules::not_nil(command.webhook, "webhook_id"); }
+Fault check(const TestWebhook& command) { return rules::not_nil(command.webhook, "webhook_id"); }
+
+Fault check(const RetryDelivery& command) {
+  const auto& delivery = command.delivery;
+  if (auto fault = rules::not_nil(delivery.id, "delivery_id")) return fault;
+  if (auto fault = rules::not_nil(delivery.webhook, "webhook_id")) return fault;
+  if (auto fault = rules::at_most_bytes(delivery.detail, limits::kDeliveryDetail, "detail"))
+    return fault;
+  return rules::known(delivery.state, model::DeliveryState::failed, "state");
+}
+
+Fault check(const SettleDelivery& command) {
+  if (auto fault = rules::not_nil(command.delivery, "delivery_id")) return fault;
+  return rules::at_most_bytes(command.error, limits::kDeliveryError, "error");
+}
+
 std::optional<Refusal> as_refusal(const Fault& fault) { return rules::refuse(fault); }
 std::optional<Refusal> as_refusal(std::optional<Refusal>&& refused) { return std::move(refused); }
 

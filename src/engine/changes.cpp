@@ -45,6 +45,7 @@ command::Changes Core::drain_changes() {
     if (numbers.contains(task.number)) add(task);
   for (const auto sequence : std::exchange(changed_keys, {}))
     if (const auto found = api_keys.find(sequence); found != api_keys.end()) add(found->second);
+  drain_webhooks(out);
   for (auto& record : std::exchange(audited, {}))
     out.emplace_back(command::Audited{std::move(record)});
   // Of a job that has gone meanwhile nothing is kept.

@@ -175,6 +175,27 @@ std::vector<model::ScheduleRecord> Engine::schedules() const {
   return out;
 }
 
+std::vector<model::WebhookRecord> Engine::webhooks() const {
+  std::vector<model::WebhookRecord> out;
+  for (const auto& [sequence, webhook] : core_->webhooks) out.push_back(webhook);
+  return out;
+}
+
+std::optional<model::WebhookRecord> Engine::webhook(base::WebhookId id) const {
+  const auto* found = core_->find_webhook(id);
+  return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+bool Engine::is_in_outbox(base::DeliveryId id) const {
+  return core_->outbox.contains(id.sequence());
+}
+
+model::Outbox Engine::due_deliveries(base::Instant now, std::size_t each) const {
+  return core_->due_deliveries(now, each);
+}
+
+std::uint64_t Engine::outbox_revision() const { return core_->outbox_revision; }
+
 std::vector<model::KeyRecord> Engine::keys() const {
   std::vector<model::KeyRecord> out;
   for (const auto& [sequence, key] : core_->api_keys) out.push_back(key);

@@ -99,6 +99,14 @@ class Engine {
   [[nodiscard]] std::vector<model::KeyRecord> keys() const;  ///< by sequence
   /// Rises with every change of the keys.
   [[nodiscard]] std::uint64_t keys_revision() const;
+  [[nodiscard]] std::vector<model::WebhookRecord> webhooks() const;  ///< by sequence
+  [[nodiscard]] std::optional<model::WebhookRecord> webhook(base::WebhookId id) const;
+  /// Whether the delivery waits to be sent.
+  [[nodiscard]] bool is_in_outbox(base::DeliveryId id) const;
+  /// Deliveries that are due at `now`, at most `each` for one webhook.
+  [[nodiscard]] model::Outbox due_deliveries(base::Instant now, std::size_t each) const;
+  /// Rises when there may be something to send.
+  [[nodiscard]] std::uint64_t outbox_revision() const;
   [[nodiscard]] Why why(base::JobId id) const;  ///< why a job is not running
   /// What the store may still know although it is gone, because changes have not been drained: the
   /// job itself, and ended jobs that were swept.

@@ -65,6 +65,8 @@ std::uint64_t Core::state_hash() {
   for (const auto& task : tasks) add(task);
   for (const auto& [sequence, bulk] : bulks) add(bulk);
   for (const auto& [sequence, key] : api_keys) add(key);
+  for (const auto& [sequence, webhook] : webhooks) add(webhook);
+  for (const auto& [sequence, delivery] : outbox) add(delivery);
   return base::mix64(sum);
 }
 

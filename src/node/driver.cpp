@@ -39,6 +39,7 @@ base::Result<void> Driver::turn(std::vector<Intake::Item>& items, bool draining)
   settle_wakes();
   answer_questions();
   outbox_.send();
+  ring_outbox();
   feed_.flush(now_us_);
   return upkeep();
 }
@@ -165,7 +166,8 @@ void Driver::answer_question(std::unique_ptr<call::Call> call) {
   if (std::holds_alternative<call::BulksQuery>(query) && !answer_bulks(*call, false))
     return watchers_.push_back(std::move(call));
   if (std::holds_alternative<call::StatusQuery>(query)) call->answer = status(true);
-  if (answer_figures(*call) || answer_from_engine(*engine_, stats_, *call) ||
+  if (answer_figures(*call) || answer_outbox(*call) ||
+      answer_from_engine(*engine_, stats_, *call) ||
       !std::holds_alternative<std::monostate>(call->answer))
     return outbox_.add(std::move(call));
   if (is_lookup(query)) return readers_->ask(std::move(call), engine_->undrained_sweeps());

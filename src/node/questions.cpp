@@ -102,6 +102,14 @@ class Answering {
     return true;
   }
 
+  bool operator()(const call::WebhooksQuery& query) {
+    if (!query.only.is_nil())
+      out_ = page_of(engine_.webhook(query.only), engine_.now());
+    else
+      out_ = call::WebhookPage{.rows = engine_.webhooks(), .more = false, .now = engine_.now()};
+    return true;
+  }
+
   bool operator()(const call::KeysQuery& /*query*/) {
     out_ = call::KeyPage{.rows = engine_.keys(), .more = false, .now = engine_.now()};
     return true;

@@ -118,6 +118,8 @@ void Readers::answer(const Question& question) {
     slice(call, *part);
   else if (const auto* audit = std::get_if<call::AuditQuery>(&call.query))
     answer_audit(*audit, call);
+  else if (const auto* deliveries = std::get_if<call::DeliveriesQuery>(&call.query))
+    answer_deliveries(*deliveries, call);
 }
 
 void Readers::search(call::Call& call, const call::SearchQuery& query) {

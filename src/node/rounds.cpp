@@ -60,6 +60,7 @@ void Driver::take_call(Intake::Item item) {
   }
   if (!log_->leader()) return give_back(std::move(call), call::Trouble::no_leader);
   if (disk_is_full(item.bytes)) return give_back(std::move(call), call::Trouble::disk_full);
+  if (!complete_retry(*call)) return give_back(std::move(call), call::Trouble::unreadable);
   Waiter waiter{.call = std::move(call)};
   auto& commands = waiter.call->commands;
   if (draining_ && std::holds_alternative<command::Claim>(commands.back())) {

@@ -151,6 +151,9 @@ base::Result<ChangeWriter> ChangeWriter::make(Connection& connection) {
   auto access = AccessWriter::make(connection);
   if (!access) return std::unexpected(std::move(access).error());
   writer.access_ = *std::move(access);
+  auto webhooks = WebhookWriter::make(connection);
+  if (!webhooks) return std::unexpected(std::move(webhooks).error());
+  writer.webhooks_ = *std::move(webhooks);
   if (!writer.after_rollback()) return std::unexpected(connection.error());
   return writer;
 }

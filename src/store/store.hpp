@@ -61,6 +61,14 @@ struct AuditWanted {
   base::Instant until = base::kMaxInstant;
 };
 
+/// Which deliveries of a webhook are wanted, newest first.
+struct DeliveriesWanted {
+  base::WebhookId webhook;
+  std::uint64_t before = 0;  ///< sequences below this one; zero: from the newest on
+  std::size_t limit = 1;
+  std::optional<model::DeliveryState> state;  ///< nothing: all
+};
+
 class Store {
  public:
   /// Creates the file, or brings its schema up to date. Refuses a newer schema (`newer_schema`), a
@@ -148,6 +156,11 @@ class Store {
   /// Actions of the audit log with their numbers, newest first, as far as they are written.
   [[nodiscard]] base::Result<std::vector<std::pair<std::uint64_t, model::AuditRecord>>> audit(
       const AuditWanted& wanted);
+
+  /// Deliveries of webhooks, as far as they are written.
+  [[nodiscard]] base::Result<std::vector<model::DeliveryRecord>> deliveries(
+      const DeliveriesWanted& wanted);
+  [[nodiscard]] base::Result<std::optional<model::DeliveryRecord>> delivery(base::DeliveryId id);
 
   /// What stands in the way: `disk_full`, `disk_error` and `database_busy` pass by themselves, for
   /// the writer tries again every second. `corrupt_database` and `sync_failed` stay. A lookup that

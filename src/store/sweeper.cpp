@@ -1,6 +1,7 @@
 // Slices of sweeps.
 #include "store/sweeper.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,10 @@ base::Result<Sweeper> Sweeper::make(Connection& connection, ChangeWriter& writer
        "DELETE FROM audit_rows WHERE number IN (SELECT number FROM audit_rows "
        "WHERE at < ?1 OR number <= (SELECT max(number) FROM audit_rows) - ?2 "
        "ORDER BY number LIMIT ?3) RETURNING number"},
+      {&sweeper.deliveries_,
+       "DELETE FROM delivery_rows WHERE seq IN (SELECT seq FROM delivery_rows WHERE ended_at < ?1 "
+       "OR (ended_at IS NOT NULL AND seq <= (SELECT seq FROM delivery_rows ORDER BY seq DESC "
+       "LIMIT 1 OFFSET ?2)) LIMIT ?3) RETURNING seq"},
       {&sweeper.now_, "SELECT now FROM meta_row"}};
   for (const auto& [statement, sql] : wanted) {
     auto prepared = connection.prepare(sql);
@@ -127,8 +132,18 @@ base::Result<bool> Sweeper::delete_batches() {
   if (!gone) return std::unexpected(std::move(gone).error());
   auto actions = delete_actions(now);
   if (!actions) return std::unexpected(std::move(actions).error());
-  if (*gone < kRowsPerSlice && *actions < kRowsPerSlice) batches_checked_ = now;
-  return *gone > 0 || *actions > 0;
+  auto deliveries = delete_deliveries(now);
+  if (!deliveries) return std::unexpected(std::move(deliveries).error());
+  const auto most = std::max({*gone, *actions, *deliveries});
+  if (most < kRowsPerSlice) batches_checked_ = now;
+  return most > 0;
+}
+
+base::Result<std::int64_t> Sweeper::delete_deliveries(base::Instant now) {
+  deliveries_.bind(1, (now - kDeliveriesKept).ms);
+  deliveries_.bind(2, kDeliveryRows);
+  deliveries_.bind(3, kRowsPerSlice);
+  return count_rows(deliveries_);
 }
 
 base::Result<std::int64_t> Sweeper::delete_actions(base::Instant now) {

@@ -1,4 +1,5 @@
-// The sweeper: carries out sweeps and drops old batches and old actions of the audit log, a slice
+// The sweeper: carries out sweeps and drops old batches and what is old in the audit log and
+// among the deliveries of webhooks, a slice
 // at a time.
 //
 // Works on the writer's thread between its transactions, each slice a transaction of its own, so
@@ -39,6 +40,7 @@ class Sweeper {
   base::Result<bool> delete_rows(const Row& row);
   base::Result<bool> delete_batches();
   base::Result<std::int64_t> delete_actions(base::Instant now);
+  base::Result<std::int64_t> delete_deliveries(base::Instant now);
   base::Result<std::int64_t> count_rows(Statement& statement);
   base::Result<void> finish(const Row& row);
   std::unexpected<base::Error> failed();
@@ -51,6 +53,7 @@ class Sweeper {
   Statement forget_;
   Statement batches_;
   Statement audit_;
+  Statement deliveries_;
   Statement now_;
   std::int64_t current_ = 0;      ///< the sweep that the place below belongs to
   std::int64_t after_ended_ = 0;  ///< rows up to here have been looked at …

@@ -99,7 +99,16 @@ constexpr std::array<const char*, kVerbs> kVerbNames = {"enqueue",
                                                         "append_logs",
                                                         "start_bulk",
                                                         "bulk_step",
-                                                        "end_bulk"};
+                                                        "end_bulk",
+                                                        "restrict",
+                                                        "record_action",
+                                                        "create_key",
+                                                        "revoke_key",
+                                                        "put_webhook",
+                                                        "remove_webhook",
+                                                        "test_webhook",
+                                                        "retry_delivery",
+                                                        "settle_delivery"};
 
 std::string state_name(std::size_t state) {
   return state == kNoState ? "none" : model::to_string(static_cast<State>(state));

@@ -81,6 +81,14 @@ constexpr std::array kRules = {
     Rule{Method::post, "/api/v1/keys", admin("key.create")},
     Rule{Method::del, "/api/v1/keys/{id}", admin("key.revoke")},
     Rule{Method::get, "/api/v1/audit", admin({})},
+    Rule{Method::get, "/api/v1/webhooks", admin({})},
+    Rule{Method::post, "/api/v1/webhooks", admin("webhook.create")},
+    Rule{Method::get, "/api/v1/webhooks/{id}", admin({})},
+    Rule{Method::put, "/api/v1/webhooks/{id}", admin("webhook.update")},
+    Rule{Method::del, "/api/v1/webhooks/{id}", admin("webhook.delete")},
+    Rule{Method::post, "/api/v1/webhooks/{id}/test", admin("webhook.test")},
+    Rule{Method::get, "/api/v1/webhooks/{id}/deliveries", admin({})},
+    Rule{Method::post, "/api/v1/webhooks/{id}/deliveries/{delivery}/retry", admin("webhook.retry")},
 };
 
 Problem unauthorized(std::string_view detail, const char* challenge) {
@@ -171,6 +179,7 @@ std::string_view name_in(const call::Call& call) {
   if (const auto* schedule = std::get_if<command::CreateSchedule>(&command))
     return schedule->spec.name.view();
   if (const auto* key = std::get_if<command::CreateKey>(&command)) return key->key.name.view();
+  if (const auto* hook = std::get_if<command::PutWebhook>(&command)) return hook->spec.url.view();
   return {};
 }
 

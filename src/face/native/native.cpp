@@ -109,6 +109,15 @@ constexpr std::array kRoutes = {
     Route{Method::del, "/api/v1/keys/{id}", native::key_revoke},
     Route{Method::get, "/api/v1/audit", native::audit},
     Route{Method::get, "/api/v1/openapi.json", nullptr},
+    Route{Method::get, "/api/v1/webhooks", native::webhooks},
+    Route{Method::post, "/api/v1/webhooks", native::webhook_create},
+    Route{Method::get, "/api/v1/webhooks/{id}", native::webhook},
+    Route{Method::put, "/api/v1/webhooks/{id}", native::webhook_update},
+    Route{Method::del, "/api/v1/webhooks/{id}", native::webhook_delete},
+    Route{Method::post, "/api/v1/webhooks/{id}/test", native::webhook_test},
+    Route{Method::get, "/api/v1/webhooks/{id}/deliveries", native::deliveries},
+    Route{Method::post, "/api/v1/webhooks/{id}/deliveries/{delivery}/retry",
+          native::delivery_retry},
     Route{Method::get, "/healthz", nullptr},
     Route{Method::get, "/readyz", nullptr},
     Route{Method::get, "/", nullptr},
@@ -247,7 +256,8 @@ Prepared Native::prepare(const http::Request& request, call::Inbox& inbox, const
                 .options = options_,
                 .inbox = inbox,
                 .loop = loop,
-                .grant = std::move(grant)},
+                .grant = std::move(grant),
+                .second = match.parameter[1]},
                match.route, prepared);
   return prepared;
 }
