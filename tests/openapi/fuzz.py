@@ -93,8 +93,9 @@ def main():
                            JOBBIE_FUZZ_KNOWN=json.dumps(furnish(Client(server.port))))
         url = f"http://127.0.0.1:{server.port}"
         done = subprocess.run(
-            [program, "run", f"{url}{API}/openapi.json", "--checks", CHECKS, "--phases", "examples,coverage,fuzzing",
-             "--max-examples", str(options.examples), "--seed", str(options.seed), "--request-timeout", "20",
+            [program, "--config-file", HERE / "schemathesis.toml", "run", f"{url}{API}/openapi.json", "--checks", CHECKS,
+             "--phases", "examples,coverage,fuzzing", "--max-examples", str(options.examples),
+             "--seed", str(options.seed), "--request-timeout", "20",
              "--exclude-path", f"{API}/events", "--suppress-health-check", "all", "--continue-on-failure",
              "--no-color", *options.flags],
             cwd=folder, env=environment, check=False)
