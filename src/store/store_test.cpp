@@ -119,6 +119,12 @@ TEST(Store, AnyRecordComesBack) {
       }
       if (auto* schedule = std::get_if<model::ScheduleRecord>(&item))
         schedule->id = testing::golden::id<base::ScheduleId>(i);
+      if (auto* key = std::get_if<model::KeyRecord>(&item))
+        key->id = testing::golden::id<base::KeyId>(i);
+      if (auto* webhook = std::get_if<model::WebhookRecord>(&item))
+        webhook->id = testing::golden::id<base::WebhookId>(i);
+      if (auto* delivery = std::get_if<model::DeliveryRecord>(&item))
+        delivery->id = testing::golden::id<base::DeliveryId>(i);
       changes.emplace_back(std::move(item));
     }
     Reference expected;
