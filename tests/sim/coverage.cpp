@@ -62,10 +62,10 @@ std::size_t kind_of(const command::Command& command, const command::Reply& reply
     std::size_t operator()(const command::ScheduleReply& r) const {
       return kind_of_schedule(command, r);
     }
-    template <typename Other>
-    std::size_t operator()(const Other&) const {
-      return kFirst;
-    }
+    // Replies to what the workload does not send.
+    std::size_t operator()(const command::KeyReply&) const { return kFirst; }
+    std::size_t operator()(const command::WebhookReply&) const { return kFirst; }
+    std::size_t operator()(const command::DeliveryReply&) const { return kFirst; }
   };
   return std::min(std::visit(Kind{command}, reply), kAnswers - 1);
 }
