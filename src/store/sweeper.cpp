@@ -34,8 +34,8 @@ base::Result<Sweeper> Sweeper::make(Connection& connection, ChangeWriter& writer
        "WHERE at < ?1 OR number <= (SELECT max(number) FROM audit_rows) - ?2 "
        "ORDER BY number LIMIT ?3) RETURNING number"},
       {&sweeper.deliveries_,
-       "DELETE FROM delivery_rows WHERE seq IN (SELECT seq FROM delivery_rows WHERE ended_at < ?1 "
-       "OR (ended_at IS NOT NULL AND seq <= (SELECT seq FROM delivery_rows ORDER BY seq DESC "
+       "DELETE FROM delivery_rows WHERE seq IN (SELECT seq FROM delivery_rows WHERE state > 0 "
+       "AND (ended_at < ?1 OR seq <= (SELECT seq FROM delivery_rows ORDER BY seq DESC "
        "LIMIT 1 OFFSET ?2)) LIMIT ?3) RETURNING seq"},
       {&sweeper.now_, "SELECT now FROM meta_row"}};
   for (const auto& [statement, sql] : wanted) {
