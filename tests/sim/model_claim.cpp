@@ -224,8 +224,6 @@ void Model::see_worker(const command::Claim& c) {
     worker.started_at = now_;
   }
   if (!c.hostname.empty()) worker.spec.hostname = c.hostname;
-  if (!c.roles.empty()) worker.spec.roles = c.roles;
-  if (!c.tags.empty()) worker.spec.tags = c.tags;
   worker.spec.queues = c.queues;
   worker.last_seen = now_;
 }
