@@ -395,6 +395,6 @@ export const api = {
     ask<Schedule>(id ? 'PUT' : 'POST', id ? `/schedules/${at(id)}` : '/schedules', object(members)),
   deleteSchedule: (id: string) => ask('DELETE', `/schedules/${at(id)}`),
 
-  keys: () => get<{ keys: { id?: string; name: string; scopes: string[]; queues?: string[]; created_at?: string; last_used_at?: string }[] }>('/keys', NO_RAW),
-  audit: () => get<{ entries: { at: string; key?: string; action: string; target?: string; remote?: string }[] }>('/audit', NO_RAW),
+  keys: () => get<{ keys: { id: string; name: string; scopes: string[]; queues: string[]; last_four: string; created_at: string }[] }>('/keys', NO_RAW),
+  audit: () => get<{ actions: { number: number; at: string; by: string; address: string | null; action: string; target: string | null; outcome: string }[] }>('/audit', NO_RAW),
 }
