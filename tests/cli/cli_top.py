@@ -91,7 +91,7 @@ class Top(OnTerminal):
         self.assertRegex(lines[1], r"^ in [\d.]+/s .* done [\d.]+/s .* failed [\d.]+/s")
         self.assertRegex(lines[2], r"^ \d+ pending  0 active  0 scheduled  0 retrying  0 dead")
         self.assertEqual(lines[3], " [1 Queues]  2 Workers   3 Jobs   4 Events")
-        self.assertEqual(lines[4], " QUEUE                PENDING ACTIVE RETRY  DEAD  IN/S DONE/S OLDEST STATUS")
+        self.assertEqual(lines[4], " QUEUE                  PENDING ACTIVE RETRY  DEAD  IN/S DONE/S OLDEST STATUS")
         self.assertRegex(lines[5], r"^ a\.queue +1      0     0     0 +[\d.]+      0 +\d+m?s$")
         self.assertRegex(lines[6], r"^ b\.queue +1      0     0     0 +[\d.]+      0 +\d+m?s paused$")
         self.assertEqual(lines[23], " Enter jobs  p pause/resume  / filter  : command  Tab view  ? help  q quit")
