@@ -4,15 +4,20 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "effects/trace_exporter.hpp"
+#include "effects/webhook_sender.hpp"
 #include "face/native/native.hpp"
 #include "http/server.hpp"
+#include "keys.hpp"
 #include "node/node.hpp"
+#include "ui/site.hpp"
 #include "version.hpp"
 
 namespace jobbie::app {
@@ -95,29 +100,46 @@ int run_server(const Settings& settings) {
   auto node = open_node(settings, journal);
   if (!node) return refuse_to_start(journal, node.error());
 
+  if (auto prepared = prepare_keys(**node, settings, journal); !prepared)
+    return refuse_to_start(journal, prepared.error());
+
   // An entry of the log is one record of a segment.
   const auto batch_bytes = std::min<std::size_t>(kBatchBody, settings.segment_bytes / 2);
   face::Native face(**node, {.max_payload_bytes = settings.max_payload_bytes,
                              .max_batch_bytes = batch_bytes,
-                             .version = std::string(kVersion)});
+                             .version = std::string(kVersion),
+                             .require_keys = settings.auth});
+  ui::Site site(face);
+  effects::AllowList allow;
+  for (const auto& host : settings.webhook_allow)
+    if (auto added = allow.add(host); !added) return refuse_to_start(journal, added.error());
   const Address address = *parse_address(settings.http);
   http::ServerOptions options{.host = address.host,
                               .port = address.port,
                               .threads = settings.io_threads,
                               .limits = {},
                               .access_log = access_log(journal, settings.access_log)};
-  auto server = http::Server::listen(std::move(options), face);
+  auto server = http::Server::listen(std::move(options), site);
   if (!server) return refuse_to_start(journal, server.error());
+  // Before the first request, so that no event of it is missed.
+  std::optional<effects::WebhookSender> sender;
+  sender.emplace(**node, allow);
+  std::optional<effects::TraceExporter> traces;
+  if (!settings.otlp_endpoint.empty())
+    traces.emplace(**node, *base::parse_url(settings.otlp_endpoint), journal);
   (*server)->start();
   journal.write(Level::info, "listening",
                 {{"node", std::string_view(settings.node)},
                  {"http", std::string_view(settings.http)},
                  {"port", std::uint64_t{(*server)->port()}},
                  {"data_dir", std::string_view(settings.data_dir)},
+                 {"auth", settings.auth},
                  {"version", kVersion}});
 
   const int number = signals.wait();
   journal.write(Level::info, "stopping", {{"signal", std::int64_t{number}}});
+  sender.reset();
+  traces.reset();
   (*node)->drain();
   const bool answered = (*server)->drain(kDrainTime);
   const auto stopped = (*node)->stop();

@@ -9,6 +9,8 @@
 #include <CLI/CLI.hpp>
 #include <toml++/toml.h>
 
+#include "base/url.hpp"
+
 namespace jobbie::app {
 namespace {
 
@@ -54,6 +56,19 @@ Key key_for(std::string name, T& target) {
           }};
 }
 
+bool read_texts(const toml::node& node, std::vector<std::string>& target) {
+  const auto* list = node.as_array();
+  if (list == nullptr) return false;
+  std::vector<std::string> texts;
+  for (const auto& element : *list) {
+    const auto text = element.value_exact<std::string>();
+    if (!text) return false;
+    texts.push_back(*text);
+  }
+  target = std::move(texts);
+  return true;
+}
+
 std::vector<Key> keys_of(Settings& s) {
   return {key_for("data-dir", s.data_dir),
           key_for("http", s.http),
@@ -64,7 +79,12 @@ std::vector<Key> keys_of(Settings& s) {
           key_for("cache-bytes", s.cache_bytes),
           key_for("io-threads", s.io_threads),
           key_for("access-log", s.access_log),
-          key_for("insecure", s.insecure)};
+          key_for("insecure", s.insecure),
+          key_for("auth", s.auth),
+          key_for("auth-keys-file", s.auth_keys_file),
+          key_for("otlp-endpoint", s.otlp_endpoint),
+          {"webhook-allow",
+           [&s](const toml::node& node) { return read_texts(node, s.webhook_allow); }}};
 }
 
 base::Result<void> read_file(const CLI::App& server, Settings& settings) {
@@ -101,13 +121,16 @@ base::Result<void> check(const Settings& s) {
     return std::unexpected(bad("--max-payload-bytes must lie between 1 and 16 MiB"));
   if (s.io_threads == 0 || s.io_threads > kMostThreads)
     return std::unexpected(bad("--io-threads must lie between 1 and 64"));
+  if (!s.otlp_endpoint.empty())
+    if (const auto url = base::parse_url(s.otlp_endpoint); !url)
+      return std::unexpected(bad("--otlp-endpoint: " + url.error().message));
   const auto http = parse_address(s.http);
   if (!http) return std::unexpected(http.error());
-  if (!is_loopback(http->host) && !s.insecure)
-    return std::unexpected(
-        bad("--http " + s.http +
-            " can be reached from outside, and anybody could use it. Listen on 127.0.0.1, or say "
-            "--insecure if the network is yours alone."));
+  if (!is_loopback(http->host) && !s.insecure && !s.auth)
+    return std::unexpected(bad(
+        "--http " + s.http +
+        " can be reached from outside, and anybody could use it. Ask for keys with --auth, listen "
+        "on 127.0.0.1, or say --insecure if the network is yours alone."));
   return {};
 }
 
@@ -143,6 +166,23 @@ void declare_settings(CLI::App& server, Settings& s) {
       ->envname("JOBBIE_IO_THREADS")
       ->capture_default_str();
   server.add_flag("--access-log", s.access_log, "Log every request")->envname("JOBBIE_ACCESS_LOG");
+  server.add_flag("--auth", s.auth, "Ask for an API key with every request")
+      ->envname("JOBBIE_AUTH");
+  server
+      .add_option("--auth-keys-file", s.auth_keys_file,
+                  "Keys to begin with, one name:scopes:queues:secret a line; implies --auth")
+      ->envname("JOBBIE_AUTH_KEYS_FILE");
+  server
+      .add_option("--webhook-allow", s.webhook_allow,
+                  "Hosts, addresses or blocks (10.1.0.0/16) that webhooks may reach although they "
+                  "are not public")
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->envname("JOBBIE_WEBHOOK_ALLOW");
+  server
+      .add_option("--otlp-endpoint", s.otlp_endpoint,
+                  "URL of an OpenTelemetry collector (OTLP over HTTP) that gets spans of jobs")
+      ->envname("JOBBIE_OTLP_ENDPOINT");
   server.add_flag("--insecure", s.insecure, "Serve beyond loopback without keys")
       ->envname("JOBBIE_INSECURE");
 }
@@ -151,6 +191,7 @@ base::Result<void> complete_settings(const CLI::App& server, Settings& settings)
   if (!settings.config.empty()) {
     if (auto read = read_file(server, settings); !read) return read;
   }
+  if (!settings.auth_keys_file.empty()) settings.auth = true;
   return check(settings);
 }
 

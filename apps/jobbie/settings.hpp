@@ -33,6 +33,10 @@ struct Settings {
   std::uint32_t io_threads = 1;
   bool access_log = false;
   bool insecure = false;
+  bool auth = false;                       ///< every request must show a key
+  std::vector<std::string> webhook_allow;  ///< hosts and blocks of addresses beyond the public ones
+  std::string otlp_endpoint;               ///< of a collector of traces; empty: none
+  std::string auth_keys_file;              ///< keys to begin with; implies `auth`
 };
 
 /// Declares the flags of `jobbie server`, with the variables that stand for them.

@@ -5,7 +5,11 @@
 
 namespace jobbie::base {
 
-bool glob_match(std::string_view pattern, std::string_view text) {
+namespace {
+
+/// With `patterns` set, `text` is a pattern too, and its stars are matched by stars alone.
+template <bool patterns>
+bool match(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;
   // Where to go on when a character fails: behind the last star, having it swallow one more. An
@@ -16,7 +20,8 @@ bool glob_match(std::string_view pattern, std::string_view text) {
     if (p < pattern.size() && pattern[p] == '*') {
       after_star = ++p;
       swallowed_to = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+    } else if (p < pattern.size() &&
+               ((pattern[p] == '?' && !(patterns && text[t] == '*')) || pattern[p] == text[t])) {
       ++p;
       ++t;
     } else if (after_star != std::string_view::npos) {
@@ -28,6 +33,22 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   }
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
+}
+
+}  // namespace
+
+bool glob_match(std::string_view pattern, std::string_view text) {
+  return match<false>(pattern, text);
+}
+
+bool glob_covers(std::string_view outer, std::string_view inner) {
+  return match<true>(outer, inner);
+}
+
+bool matches_any(const std::vector<Blob>& patterns, std::string_view text) {
+  for (const Blob& pattern : patterns)
+    if (glob_match(pattern.view(), text)) return true;
+  return false;
 }
 
 bool is_glob(std::string_view pattern) {

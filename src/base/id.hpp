@@ -1,4 +1,6 @@
-// Ids: a kind (`job_`, `batch_`, `sched_`, `bulk_`) and a ULID of 26 Crockford base32 characters.
+// Ids: a kind (`job_`, `batch_`, `sched_`, `bulk_`, `key_`,
+// `hook_`, `dlv_`) and a ULID of 26 Crockford base32
+// characters.
 //
 // The ULID's 48 time bits are the creation instant in milliseconds. Of its 80 free bits the upper
 // 48 hold a number from a replicated counter and the lower 32 are random. So ids sort in exactly
@@ -82,6 +84,20 @@ using JobId = Id<JobKind>;
 using BatchId = Id<BatchKind>;
 using ScheduleId = Id<ScheduleKind>;
 using BulkId = Id<BulkKind>;
+
+struct KeyKind {
+  static constexpr std::string_view prefix = "key_";
+};
+using KeyId = Id<KeyKind>;
+
+struct WebhookKind {
+  static constexpr std::string_view prefix = "hook_";
+};
+using WebhookId = Id<WebhookKind>;
+struct DeliveryKind {
+  static constexpr std::string_view prefix = "dlv_";
+};
+using DeliveryId = Id<DeliveryKind>;
 
 }  // namespace jobbie::base
 

@@ -19,7 +19,9 @@
 #include "base/blob.hpp"
 #include "base/id.hpp"
 #include "base/time.hpp"
+#include "call/bell.hpp"
 #include "call/event_feed.hpp"
+#include "call/keys.hpp"
 #include "command/command.hpp"
 #include "command/reply.hpp"
 #include "model/job.hpp"
@@ -133,10 +135,38 @@ struct BulksQuery {
   base::BulkId bulk;
   std::optional<std::uint64_t> seen;
 };
+/// All keys there are: they are few.
+struct KeysQuery {};
+/// The audit log, newest first; an empty text is no condition.
+struct AuditQuery {
+  std::uint64_t before = 0;  ///< numbers below this one; zero: from the newest on
+  std::uint32_t limit = 1;
+  std::string key;  ///< a key's id or name
+  std::string action;
+  std::string target;
+  base::Instant since;
+  base::Instant until = base::kMaxInstant;
+};
+/// All webhooks, or the one that `only` names (nil: all).
+struct WebhooksQuery {
+  base::WebhookId only;
+};
+/// Deliveries of a webhook, newest first.
+struct DeliveriesQuery {
+  base::WebhookId webhook;
+  std::uint64_t before = 0;  ///< sequences below this one; zero: from the newest on
+  std::uint32_t limit = 1;
+  std::optional<model::DeliveryState> state;
+};
+/// What is due to be sent, at most `each` for one webhook; nothing on a node that does not lead.
+struct OutboxQuery {
+  std::size_t each = 1;
+};
 using Query =
     std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, QueuesQuery, GroupsQuery,
                  WorkersQuery, SchedulesQuery, WhyQuery, StatsQuery, MetricsQuery, ErrorsQuery,
-                 LogsQuery, SearchQuery, BatchesQuery, SliceQuery, BulkQuery, BulksQuery>;
+                 LogsQuery, SearchQuery, BatchesQuery, SliceQuery, BulkQuery, BulksQuery, KeysQuery,
+                 AuditQuery, WebhooksQuery, DeliveriesQuery, OutboxQuery>;
 
 /// How the node itself stands.
 struct NodeStatus {
@@ -183,6 +213,7 @@ struct Why {
   bool found = false;
   model::State state = model::State::pending;
   std::vector<WhyReason> reasons;  ///< none: it is active, has ended, or is next
+  base::Blob queue;
 };
 
 /// One queue as it stands.
@@ -210,6 +241,7 @@ struct JobLog {
   bool found = false;
   model::State state = model::State::pending;
   model::LogPage page;
+  base::Blob queue;
 };
 
 struct SearchAnswer {
@@ -234,11 +266,24 @@ struct BulkAnswer {
 struct BulksAnswer {
   std::vector<model::BulkRecord> bulks;  ///< the latest first
 };
+using KeyPage = Page<model::KeyRecord>;
+/// An action of the audit log and its number there.
+struct AuditRow : model::AuditRecord {
+  std::uint64_t number = 0;
+};
+using AuditPage = Page<AuditRow>;
+using WebhookPage = Page<model::WebhookRecord>;
+/// Of a webhook that is not there: no rows, and not `found`.
+struct DeliveryPage : Page<model::DeliveryRecord> {
+  bool found = true;
+};
+
 using Answer =
     std::variant<std::monostate, std::optional<model::JobRecord>, std::optional<model::BatchRecord>,
                  NodeStatus, QueuePage, GroupPage, WorkerPage, SchedulePage, Why, stats::Curve,
                  Metrics, stats::ErrorGroups, JobLog, SearchAnswer, BatchesAnswer, SliceAnswer,
-                 BulkAnswer, BulksAnswer>;
+                 BulkAnswer, BulksAnswer, KeyPage, AuditPage, WebhookPage, DeliveryPage,
+                 model::Outbox>;
 
 class Call;
 
@@ -272,6 +317,12 @@ class Call {
   /// Set by the face when the client of a waiting claim has gone. Shared, because the face sets it
   /// while the node owns the call. Null where nothing waits.
   std::shared_ptr<std::atomic<bool>> hung_up;
+  /// Of the key that the caller showed; null: everything is allowed. The face has checked the scope
+  /// and the queues that the call names; the node sees to it that jobs named by their ids are in
+  /// allowed queues when their turn comes.
+  GrantPtr grant;
+  /// Goes into the log behind the commands: who wants them.
+  std::optional<command::RecordAction> audit;
 
   // Out.
   Trouble trouble = Trouble::none;
@@ -306,6 +357,10 @@ class Service {
   [[nodiscard]] virtual Health health() const { return {.serving = ready()}; }
   /// The stream of events; null: this service has none.
   [[nodiscard]] virtual EventFeed* events() { return nullptr; }
+  /// The keys that there are; null: this service knows none.
+  [[nodiscard]] virtual const KeyBoard* keys() { return nullptr; }
+  /// Rung when there may be something to send; null: this service has no outbox.
+  [[nodiscard]] virtual Bell* outbox_bell() { return nullptr; }
 };
 
 }  // namespace jobbie::call

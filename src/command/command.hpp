@@ -13,10 +13,12 @@
 #include "base/blob.hpp"
 #include "base/id.hpp"
 #include "base/time.hpp"
+#include "model/access.hpp"
 #include "model/job.hpp"
 #include "model/log_line.hpp"
 #include "model/queue.hpp"
 #include "model/records.hpp"
+#include "model/webhook.hpp"
 
 namespace jobbie::command {
 
@@ -248,13 +250,77 @@ struct EndBulk {
   bool operator==(const EndBulk&) const = default;
 };
 
+/// The commands that follow it in the entry, so many of them, may touch jobs and schedules of these
+/// queues alone; others are refused as `forbidden`. The leader puts it before what the holder of a
+/// restricted key asked for, so that the judgement sees the job where it is when its turn comes.
+struct Restrict {
+  std::vector<Blob> queues;  ///< names or globs
+  std::uint32_t commands = 1;
+  bool operator==(const Restrict&) const = default;
+};
+
+/// Writes down for the audit log who wanted the commands before it, so many of them, and what came
+/// of them.
+struct RecordAction {
+  Blob key;  ///< the key's id; empty: none
+  Blob name;
+  Blob address;
+  Blob action;
+  Blob target;
+  std::uint32_t commands = 1;
+  bool operator==(const RecordAction&) const = default;
+};
+
+struct CreateKey {
+  model::KeySpec key;
+  bool replace = false;  ///< a key of the same name goes
+  bool operator==(const CreateKey&) const = default;
+};
+struct RevokeKey {
+  base::KeyId key;
+  bool operator==(const RevokeKey&) const = default;
+};
+
+/// Makes a webhook, or changes one.
+struct PutWebhook {
+  base::WebhookId webhook;  ///< nil: a new one
+  model::WebhookSpec spec;
+  bool keep_secret = false;  ///< the spec has none: the one that is there stays
+  bool operator==(const PutWebhook&) const = default;
+};
+/// Its deliveries go with it.
+struct RemoveWebhook {
+  base::WebhookId webhook;
+  bool operator==(const RemoveWebhook&) const = default;
+};
+struct TestWebhook {
+  base::WebhookId webhook;
+  bool operator==(const TestWebhook&) const = default;
+};
+/// Sends a delivery once more. One that has ended is only known to the store: the leader puts it
+/// into the command.
+struct RetryDelivery {
+  model::DeliveryRecord delivery;
+  bool operator==(const RetryDelivery&) const = default;
+};
+/// What came of an attempt to send.
+struct SettleDelivery {
+  base::DeliveryId delivery;
+  std::uint32_t attempt = 0;  ///< attempts before this one
+  bool delivered = false;
+  std::uint32_t status = 0;
+  Blob error;
+  bool operator==(const SettleDelivery&) const = default;
+};
+
 /// The order of the alternatives is part of the log's format: append only.
 using Command =
     std::variant<Enqueue, EnqueueMany, Claim, Ack, Fail, Heartbeat, Cancel, Retry, Requeue, Move,
                  Delete, SetPriority, QueueCommand, SetConcurrency, SetThrottle, SetRetention,
                  SetLease, SetFairness, GroupCommand, CreateSchedule, UpdateSchedule,
                  ScheduleCommand, UpdateZone, RegisterWorker, RemoveWorker, Tick, AppendLogs,
-                 StartBulk, BulkStep, EndBulk>;
+                 StartBulk, BulkStep, EndBulk, Restrict, RecordAction, CreateKey, RevokeKey,
+                 PutWebhook, RemoveWebhook, TestWebhook, RetryDelivery, SettleDelivery>;
 
 /// One record of the log: commands that are applied together at one log time.
 struct Entry {

@@ -66,6 +66,7 @@ const std::string kJob =
 const std::string kSchedule = "{'' '' {'UTC' 0 []} 1 0 " + kJob + "}";
 const std::string kScheduleRecord = "{nil " + kSchedule + " 0 0 nil 0}";
 const std::string kWorker = "{'' '' '' [] [] [] 0 0 0 0}";
+const std::string kDelivery = "{nil nil '' nil '' 0 0 '' 0 0 0 0 '' 0}";
 const std::string kSettings = "{0 0 none none none none {604800000 2592000000 2592000000} 0 0}";
 
 TEST(Defaults, Model) {
@@ -97,6 +98,11 @@ TEST(Defaults, Model) {
   expect<model::MetaRecord>("{0 1 1 1 1 0}");
   expect<model::BulkError>("{nil '' ''}");
   expect<model::BulkRecord>("{nil 0 '' 2 '' 0 0 0 0 0 0 [] 0 0 ''}");
+  expect<model::KeySpec>("{'' 0 [] '' ''}");
+  expect<model::KeyRecord>("{nil {'' 0 [] '' ''}}");
+  expect<model::WebhookSpec>("{'' 0 '' '' 1}");
+  expect<model::WebhookRecord>("{nil {'' 0 '' '' 1} 0 0 0}");
+  expect<model::DeliveryRecord>(kDelivery);
 }
 
 TEST(Defaults, Commands) {
@@ -133,6 +139,15 @@ TEST(Defaults, Commands) {
   expect<StartBulk>("{0 '' 2 '' 0}");
   expect<BulkStep>("{nil 0 '' 2 [] 0 0 0}");
   expect<EndBulk>("{nil ''}");
+  expect<Restrict>("{[] 1}");
+  expect<RecordAction>("{'' '' '' '' '' 1}");
+  expect<CreateKey>("{{'' 0 [] '' ''} 0}");
+  expect<RevokeKey>("{nil}");
+  expect<PutWebhook>("{nil {'' 0 '' '' 1} 0}");
+  expect<RemoveWebhook>("{nil}");
+  expect<TestWebhook>("{nil}");
+  expect<RetryDelivery>("{" + kDelivery + "}");
+  expect<SettleDelivery>("{nil 0 0 0 ''}");
 }
 
 TEST(Defaults, Replies) {
@@ -148,6 +163,9 @@ TEST(Defaults, Replies) {
   expect<ScheduleReply>("{" + kScheduleRecord + " [] nil}");
   expect<BulkReply>("{{nil 0 '' 2 '' 0 0 0 0 0 0 [] 0 0 ''}}");
   expect<BulkStepped>("{0 0 0 []}");
+  expect<KeyReply>("{{nil {'' 0 [] '' ''}}}");
+  expect<WebhookReply>("{{nil {'' 0 '' '' 1} 0 0 0}}");
+  expect<DeliveryReply>("{" + kDelivery + "}");
 }
 
 }  // namespace

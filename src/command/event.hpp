@@ -54,12 +54,13 @@ struct Event {
   /// Of `started`: since the job could be claimed. Of `completed`, `failed` and `lease_expired`:
   /// since it was claimed. Else zero.
   base::Duration elapsed;
+  base::Blob traceparent;  ///< of a job that was given one
 
   /// A measurement is not compared: since when a job could be claimed is not part of the state, and
   /// an engine that was loaded only knows about when.
   friend bool operator==(const Event& a, const Event& b) {
     return a.type == b.type && a.job == b.job && a.queue == b.queue && a.at == b.at &&
-           a.attempt == b.attempt && a.detail == b.detail;
+           a.attempt == b.attempt && a.detail == b.detail && a.traceparent == b.traceparent;
   }
 };
 

@@ -14,7 +14,7 @@ namespace jobbie::command {
 constexpr auto last_value(QueueAction) { return QueueAction::destroy; }
 constexpr auto last_value(GroupAction) { return GroupAction::cancel; }
 constexpr auto last_value(ScheduleAction) { return ScheduleAction::remove; }
-constexpr auto last_value(Refused) { return Refused::limit_reached; }
+constexpr auto last_value(Refused) { return Refused::forbidden; }
 constexpr auto last_value(BeatStatus) { return BeatStatus::unknown; }
 
 template <>
@@ -194,6 +194,55 @@ struct Fields<AppendLogs> {
 };
 
 template <>
+struct Fields<Restrict> {
+  using S = Restrict;
+  static constexpr auto list = std::tuple(&S::queues, &S::commands);
+};
+template <>
+struct Fields<RecordAction> {
+  using S = RecordAction;
+  static constexpr auto list =
+      std::tuple(&S::key, &S::name, &S::address, &S::action, &S::target, &S::commands);
+};
+template <>
+struct Fields<CreateKey> {
+  using S = CreateKey;
+  static constexpr auto list = std::tuple(&S::key, &S::replace);
+};
+template <>
+struct Fields<RevokeKey> {
+  using S = RevokeKey;
+  static constexpr auto list = std::tuple(&S::key);
+};
+
+template <>
+struct Fields<PutWebhook> {
+  using S = PutWebhook;
+  static constexpr auto list = std::tuple(&S::webhook, &S::spec, &S::keep_secret);
+};
+template <>
+struct Fields<RemoveWebhook> {
+  using S = RemoveWebhook;
+  static constexpr auto list = std::tuple(&S::webhook);
+};
+template <>
+struct Fields<TestWebhook> {
+  using S = TestWebhook;
+  static constexpr auto list = std::tuple(&S::webhook);
+};
+template <>
+struct Fields<RetryDelivery> {
+  using S = RetryDelivery;
+  static constexpr auto list = std::tuple(&S::delivery);
+};
+template <>
+struct Fields<SettleDelivery> {
+  using S = SettleDelivery;
+  static constexpr auto list =
+      std::tuple(&S::delivery, &S::attempt, &S::delivered, &S::status, &S::error);
+};
+
+template <>
 struct Fields<Refusal> {
   using S = Refusal;
   static constexpr auto list = std::tuple(&S::code, &S::field, &S::message);
@@ -246,6 +295,21 @@ template <>
 struct Fields<ScheduleReply> {
   using S = ScheduleReply;
   static constexpr auto list = std::tuple(&S::schedule, &S::next_runs, &S::job);
+};
+template <>
+struct Fields<KeyReply> {
+  using S = KeyReply;
+  static constexpr auto list = std::tuple(&S::key);
+};
+template <>
+struct Fields<WebhookReply> {
+  using S = WebhookReply;
+  static constexpr auto list = std::tuple(&S::webhook);
+};
+template <>
+struct Fields<DeliveryReply> {
+  using S = DeliveryReply;
+  static constexpr auto list = std::tuple(&S::delivery);
 };
 
 template <>

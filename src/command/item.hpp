@@ -11,19 +11,24 @@
 
 #include "base/blob.hpp"
 #include "base/id.hpp"
+#include "model/access.hpp"
 #include "model/job.hpp"
 #include "model/log_line.hpp"
 #include "model/queue.hpp"
 #include "model/records.hpp"
+#include "model/webhook.hpp"
 
 namespace jobbie::command {
 
 /// Keys: meta (one), queue name, (queue, state, minute), (queue, keyed, key), group name, job id,
-/// batch id, schedule id, worker id, idempotency key, task number, bulk id. Append only.
-using Item = std::variant<model::MetaRecord, model::QueueRecord, model::TallyRecord,
-                          model::WindowRecord, model::GroupRecord, model::JobRecord,
-                          model::BatchRecord, model::ScheduleRecord, model::WorkerRecord,
-                          model::IdempotencyRecord, model::TaskRecord, model::BulkRecord>;
+/// batch id, schedule id, worker id, idempotency key, task number, bulk id,
+/// key id, webhook id, delivery id. Append only. Deliveries that have ended leave the engine as
+/// ended jobs do.
+using Item =
+    std::variant<model::MetaRecord, model::QueueRecord, model::TallyRecord, model::WindowRecord,
+                 model::GroupRecord, model::JobRecord, model::BatchRecord, model::ScheduleRecord,
+                 model::WorkerRecord, model::IdempotencyRecord, model::TaskRecord,
+                 model::BulkRecord, model::KeyRecord, model::WebhookRecord, model::DeliveryRecord>;
 
 // What is no longer there. In one drain these come before the items, so that a name used again
 // after its removal stays.
@@ -63,10 +68,22 @@ struct LoggedLines {
   std::vector<model::LogLine> lines;
 };
 
+struct RemovedKey {
+  base::KeyId key;
+};
+/// Its deliveries go with it.
+struct RemovedWebhook {
+  base::WebhookId webhook;
+};
+/// For the audit log, which lives in the collection only.
+struct Audited {
+  model::AuditRecord record;
+};
+
 /// In order. An item replaces the one with the same key.
-using Change =
-    std::variant<Item, RemovedJob, RemovedQueue, SweptJobs, RemovedSchedule, RemovedWorker,
-                 RemovedIdempotency, RemovedTask, LoggedLines, RemovedBulk>;
+using Change = std::variant<Item, RemovedJob, RemovedQueue, SweptJobs, RemovedSchedule,
+                            RemovedWorker, RemovedIdempotency, RemovedTask, LoggedLines,
+                            RemovedBulk, RemovedKey, Audited, RemovedWebhook>;
 using Changes = std::vector<Change>;
 
 }  // namespace jobbie::command

@@ -12,10 +12,12 @@
 #include <tuple>
 #include <utility>
 
+#include "model/access.hpp"
 #include "model/job.hpp"
 #include "model/log_line.hpp"
 #include "model/queue.hpp"
 #include "model/records.hpp"
+#include "model/webhook.hpp"
 #include "model/zone_rules.hpp"
 
 namespace jobbie::command {
@@ -83,6 +85,7 @@ constexpr auto last_value(model::LogLevel) { return model::LogLevel::error; }
 constexpr auto last_value(model::TaskKind) { return model::TaskKind::release_dependents; }
 constexpr auto last_value(model::BulkAction) { return model::BulkAction::change_priority; }
 constexpr auto last_value(model::BulkStatus) { return model::BulkStatus::failed; }
+constexpr auto last_value(model::DeliveryState) { return model::DeliveryState::failed; }
 
 template <>
 struct Fields<model::RetryPolicy> {
@@ -233,6 +236,34 @@ struct Fields<model::TaskRecord> {
   using S = model::TaskRecord;
   static constexpr auto list =
       std::tuple(&S::number, &S::kind, &S::subject, &S::bound, &S::cursor, &S::flag, &S::job);
+};
+template <>
+struct Fields<model::KeySpec> {
+  using S = model::KeySpec;
+  static constexpr auto list =
+      std::tuple(&S::name, &S::scopes, &S::queues, &S::digest, &S::last_four);
+};
+template <>
+struct Fields<model::KeyRecord> {
+  using S = model::KeyRecord;
+  static constexpr auto list = std::tuple(&S::id, &S::spec);
+};
+template <>
+struct Fields<model::WebhookSpec> {
+  using S = model::WebhookSpec;
+  static constexpr auto list = std::tuple(&S::url, &S::events, &S::queue, &S::secret, &S::active);
+};
+template <>
+struct Fields<model::WebhookRecord> {
+  using S = model::WebhookRecord;
+  static constexpr auto list = std::tuple(&S::id, &S::spec, &S::delivered, &S::failed, &S::dropped);
+};
+template <>
+struct Fields<model::DeliveryRecord> {
+  using S = model::DeliveryRecord;
+  static constexpr auto list = std::tuple(&S::id, &S::webhook, &S::event, &S::job, &S::queue,
+                                          &S::at, &S::attempt, &S::detail, &S::state, &S::attempts,
+                                          &S::next_attempt_at, &S::status, &S::error, &S::ended_at);
 };
 template <>
 struct Fields<model::MetaRecord> {

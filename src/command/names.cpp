@@ -18,7 +18,8 @@ const char* to_string(Refused code) {
                                         "unknown_dependency",
                                         "dependency_cycle",
                                         "name_taken",
-                                        "limit_reached"};
+                                        "limit_reached",
+                                        "forbidden"};
   const auto i = static_cast<std::size_t>(code);
   return i < kNames.size() ? kNames[i] : "unknown";
 }

@@ -9,8 +9,10 @@
 #include "base/blob.hpp"
 #include "base/id.hpp"
 #include "base/time.hpp"
+#include "model/access.hpp"
 #include "model/job.hpp"
 #include "model/records.hpp"
+#include "model/webhook.hpp"
 
 namespace jobbie::command {
 
@@ -28,6 +30,7 @@ enum class Refused : std::uint8_t {
   dependency_cycle = 9,
   name_taken = 10,
   limit_reached = 11,  ///< a bound of the server; `field` names what is full
+  forbidden = 12,      ///< the caller's key is not for the job's queue
 };
 /// The stable code, as on the wire.
 const char* to_string(Refused code);
@@ -128,8 +131,23 @@ struct BulkStepped {
   bool operator==(const BulkStepped&) const = default;
 };
 
+struct KeyReply {
+  model::KeyRecord key;
+  bool operator==(const KeyReply&) const = default;
+};
+
+struct WebhookReply {
+  model::WebhookRecord webhook;
+  bool operator==(const WebhookReply&) const = default;
+};
+struct DeliveryReply {
+  model::DeliveryRecord delivery;
+  bool operator==(const DeliveryReply&) const = default;
+};
+
 /// The order of the alternatives is part of the format: append only.
-using Reply = std::variant<Refusal, Enqueued, EnqueuedMany, Claimed, Settled, Beaten, JobChanged,
-                           Done, ScheduleReply, BulkReply, BulkStepped>;
+using Reply =
+    std::variant<Refusal, Enqueued, EnqueuedMany, Claimed, Settled, Beaten, JobChanged, Done,
+                 ScheduleReply, BulkReply, BulkStepped, KeyReply, WebhookReply, DeliveryReply>;
 
 }  // namespace jobbie::command

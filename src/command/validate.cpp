@@ -271,6 +271,67 @@ Fault check(const BulkStep& command) {
 
 Fault check(const EndBulk& command) { return rules::not_nil(command.bulk, "bulk_operation_id"); }
 
+Fault check(const Restrict& command) {
+  if (auto fault = rules::queue_patterns(command.queues)) return fault;
+  return rules::at_least(command.commands, 1, "commands");
+}
+
+Fault check(const RecordAction& command) {
+  const std::pair<const Blob*, const char*> texts[] = {{&command.key, "key"},
+                                                       {&command.name, "name"},
+                                                       {&command.address, "address"},
+                                                       {&command.action, "action"},
+                                                       {&command.target, "target"}};
+  for (const auto& [text, field] : texts)
+    if (auto fault = rules::at_most_bytes(*text, limits::kAuditText, field)) return fault;
+  return {};
+}
+
+Fault check(const CreateKey& command) {
+  const auto& key = command.key;
+  if (auto fault = rules::required_name(key.name, "name")) return fault;
+  if (key.scopes == 0) return {Problem::empty, "scopes"};
+  if (auto fault = rules::at_most(key.scopes, model::kAllScopes, "scopes")) return fault;
+  if (key.queues.empty()) return {Problem::empty, "queues"};
+  if (key.queues.size() > limits::kKeyQueues)
+    return {Problem::too_many, "queues", limits::kKeyQueues};
+  if (auto fault = rules::queue_patterns(key.queues)) return fault;
+  if (key.digest.size() != limits::kDigest) return {Problem::unknown_value, "digest"};
+  return rules::optional_name(key.last_four, "last_four");
+}
+
+Fault check(const RevokeKey& command) { return rules::not_nil(command.key, "key_id"); }
+
+Fault check(const PutWebhook& command) {
+  const auto& spec = command.spec;
+  if (spec.url.empty()) return {Problem::empty, "url"};
+  if (auto fault = rules::at_most_bytes(spec.url, limits::kUrl, "url")) return fault;
+  if (rules::has_control(spec.url.view())) return {Problem::control_character, "url"};
+  if (spec.queue) {
+    if (auto fault = rules::at_most_bytes(spec.queue, limits::kQueueName, "queue")) return fault;
+    if (!rules::all_marked(spec.queue.view(), rules::kPatternCharacter))
+      return {Problem::bad_queue_pattern, "queue"};
+  }
+  return rules::at_most_bytes(spec.secret, limits::kWebhookSecret, "secret");
+}
+
+Fault check(const RemoveWebhook& command) { return rules::not_nil(command.webhook, "webhook_id"); }
+Fault check(const TestWebhook& command) { return rules::not_nil(command.webhook, "webhook_id"); }
+
+Fault check(const RetryDelivery& command) {
+  const auto& delivery = command.delivery;
+  if (auto fault = rules::not_nil(delivery.id, "delivery_id")) return fault;
+  if (auto fault = rules::not_nil(delivery.webhook, "webhook_id")) return fault;
+  if (auto fault = rules::at_most_bytes(delivery.detail, limits::kDeliveryDetail, "detail"))
+    return fault;
+  return rules::known(delivery.state, model::DeliveryState::failed, "state");
+}
+
+Fault check(const SettleDelivery& command) {
+  if (auto fault = rules::not_nil(command.delivery, "delivery_id")) return fault;
+  return rules::at_most_bytes(command.error, limits::kDeliveryError, "error");
+}
+
 std::optional<Refusal> as_refusal(const Fault& fault) { return rules::refuse(fault); }
 std::optional<Refusal> as_refusal(std::optional<Refusal>&& refused) { return std::move(refused); }
 

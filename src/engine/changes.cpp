@@ -43,6 +43,11 @@ command::Changes Core::drain_changes() {
   const auto numbers = std::exchange(changed_tasks, {});
   for (const auto& task : tasks)
     if (numbers.contains(task.number)) add(task);
+  for (const auto sequence : std::exchange(changed_keys, {}))
+    if (const auto found = api_keys.find(sequence); found != api_keys.end()) add(found->second);
+  drain_webhooks(out);
+  for (auto& record : std::exchange(audited, {}))
+    out.emplace_back(command::Audited{std::move(record)});
   // Of a job that has gone meanwhile nothing is kept.
   for (auto& logged : std::exchange(logged_lines, {}))
     if (index.find(logged.job.sequence()) != 0) out.emplace_back(std::move(logged));

@@ -60,6 +60,9 @@ void Core::dump(const ItemSink& sink) const {
   for (const auto& [at, key] : idempotency_times) sink(idempotency.find(key)->second);
   for (const auto& task : tasks) sink(task);
   for (const auto& [sequence, bulk] : bulks) sink(bulk);
+  for (const auto& [sequence, key] : api_keys) sink(key);
+  for (const auto& [sequence, webhook] : webhooks) sink(webhook);
+  for (const auto& [sequence, delivery] : outbox) sink(delivery);
 }
 
 }  // namespace jobbie::engine

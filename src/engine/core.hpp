@@ -143,6 +143,35 @@ class Core {
   Reply run(const command::StartBulk& c);
   Reply run(const command::BulkStep& c);
   Reply run(const command::EndBulk& c);
+  Reply run(const command::Restrict& c);
+  Reply run(const command::RecordAction& c);
+  Reply run(const command::CreateKey& c);
+  Reply run(const command::RevokeKey& c);
+  Reply run(const command::PutWebhook& c);
+  Reply run(const command::RemoveWebhook& c);
+  Reply run(const command::TestWebhook& c);
+  Reply run(const command::RetryDelivery& c);
+  Reply run(const command::SettleDelivery& c);
+
+  // ---- keys and what they allow (keys.cpp)
+  // --------------------------------------------------------
+  /// Why the restriction that holds now does not let the command happen; nothing: it may.
+  std::optional<Refusal> forbid(const command::Command& command);
+  std::optional<Refusal> forbid_queue(std::string_view queue) const;
+  [[nodiscard]] bool is_allowed(std::string_view queue) const;
+  [[nodiscard]] model::KeyRecord* find_key(std::string_view name);
+
+  // ---- webhooks (webhooks.cpp)
+  // --------------------------------------------------------------------
+  /// After a webhook has come, gone or changed: which events anybody wants.
+  void note_webhooks();
+  void tell_webhooks(const command::Event& event);
+  model::DeliveryRecord& add_delivery(model::DeliveryRecord delivery);
+  model::DeliveryRecord& place_delivery(model::DeliveryRecord delivery);
+  void remove_delivery(std::uint64_t sequence);
+  [[nodiscard]] model::WebhookRecord* find_webhook(base::WebhookId id);
+  [[nodiscard]] model::Outbox due_deliveries(Instant now, std::size_t each) const;
+  void drain_webhooks(command::Changes& out);
 
   // ---- jobs: finding and transitions (jobs.cpp, ends.cpp)
   // -----------------------------------------
@@ -446,6 +475,18 @@ class Core {
   std::set<std::pair<Instant, std::string>> idempotency_times;
   std::uint64_t idempotency_digest = 0;
 
+  std::map<std::uint64_t, model::KeyRecord> api_keys;  ///< by sequence
+  std::uint64_t keys_revision = 0;  ///< rises with every change of them; not state
+  const std::vector<Blob>* allowed_queues = nullptr;  ///< of the commands being applied
+  std::uint64_t restricted_commands = 0;              ///< that are still to come
+
+  std::map<std::uint64_t, model::WebhookRecord> webhooks;  ///< by sequence
+  std::uint64_t webhook_events = 0;  ///< that any of them wants: bits of EventType
+  std::map<std::uint64_t, model::DeliveryRecord> outbox;  ///< waiting deliveries, by sequence
+  /// By webhook: (when, delivery).
+  std::map<std::uint64_t, std::set<std::pair<Instant, std::uint64_t>>> outbox_times;
+  std::uint64_t outbox_revision = 0;  ///< rises when a sender should look; not state
+
   std::set<std::tuple<Instant, Slot, State>> sweep_times;  ///< (due, queue, ended state)
   std::deque<model::TaskRecord> tasks;
   std::map<std::uint64_t, model::BulkRecord> bulks;  ///< by sequence
@@ -471,6 +512,11 @@ class Core {
   std::set<std::uint64_t> changed_tasks;
   std::vector<command::LoggedLines> logged_lines;
   std::set<std::uint64_t> changed_bulks;
+  std::vector<std::uint64_t> changed_keys;
+  std::set<std::uint64_t> changed_webhooks;
+  std::set<std::uint64_t> changed_deliveries;
+  std::vector<model::DeliveryRecord> ended_deliveries;
+  std::vector<model::AuditRecord> audited;
 
   // ---- the state hash (state_hash.cpp)
   // ------------------------------------------------------------

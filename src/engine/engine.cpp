@@ -34,11 +34,14 @@ void Core::apply(const command::Entry& entry, Outcome& out) {
   out.replies.reserve(entry.commands.size());
   out.events.reserve(entry.commands.size());  // most commands tell of one
   for (const command::Command& command : entry.commands) {
-    if (auto refusal = command::validate(command)) {
+    auto refusal = command::validate(command);
+    if (!refusal && restricted_commands > 0) refusal = forbid(command);
+    if (refusal) {
       out.replies.emplace_back(*std::move(refusal));
     } else {
       out.replies.push_back(std::visit([&](const auto& c) { return run(c); }, command));
     }
+    if (restricted_commands > 0) --restricted_commands;
     if (!batches_at_zero.empty()) finish_batches();
     if (tasks.empty()) continue;
     const auto revived = run_tasks();
@@ -46,6 +49,7 @@ void Core::apply(const command::Entry& entry, Outcome& out) {
       std::get<command::Done>(out.replies.back()).affected = revived;
     if (!batches_at_zero.empty()) finish_batches();
   }
+  restricted_commands = 0;
   outcome = nullptr;
 }
 
@@ -136,6 +140,7 @@ std::vector<model::QueueView> Engine::first_queues(std::size_t limit) const {
 }
 
 std::size_t Engine::queue_count() const { return core_->queue_names.size(); }
+std::uint64_t Engine::keys_revision() const { return core_->keys_revision; }
 std::size_t Engine::worker_count() const { return core_->known_workers; }
 
 std::vector<model::GroupView> Engine::groups() const {
@@ -167,6 +172,33 @@ std::optional<model::BatchRecord> Engine::batch(base::BatchId id) const {
 std::vector<model::ScheduleRecord> Engine::schedules() const {
   std::vector<model::ScheduleRecord> out;
   for (const auto& [sequence, schedule] : core_->schedules) out.push_back(schedule.record);
+  return out;
+}
+
+std::vector<model::WebhookRecord> Engine::webhooks() const {
+  std::vector<model::WebhookRecord> out;
+  for (const auto& [sequence, webhook] : core_->webhooks) out.push_back(webhook);
+  return out;
+}
+
+std::optional<model::WebhookRecord> Engine::webhook(base::WebhookId id) const {
+  const auto* found = core_->find_webhook(id);
+  return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+bool Engine::is_in_outbox(base::DeliveryId id) const {
+  return core_->outbox.contains(id.sequence());
+}
+
+model::Outbox Engine::due_deliveries(base::Instant now, std::size_t each) const {
+  return core_->due_deliveries(now, each);
+}
+
+std::uint64_t Engine::outbox_revision() const { return core_->outbox_revision; }
+
+std::vector<model::KeyRecord> Engine::keys() const {
+  std::vector<model::KeyRecord> out;
+  for (const auto& [sequence, key] : core_->api_keys) out.push_back(key);
   return out;
 }
 

@@ -44,12 +44,13 @@ struct Demand {
 };
 
 /// Up to `limit` names after `after`, ascending, that begin with `prefix` and match `glob`; an
-/// empty text is no condition.
+/// empty text is no condition. With `among`, a name must match one of these as well.
 struct NamePage {
   std::string_view after;
   std::string_view prefix;
   std::string_view glob;
   std::size_t limit = 1;
+  const std::vector<base::Blob>* among = nullptr;
 };
 
 class Engine {
@@ -95,6 +96,17 @@ class Engine {
                                                              std::size_t limit) const;
   [[nodiscard]] std::optional<model::WorkerRecord> worker(std::string_view id) const;
   [[nodiscard]] std::optional<model::ScheduleRecord> schedule(base::ScheduleId id) const;
+  [[nodiscard]] std::vector<model::KeyRecord> keys() const;  ///< by sequence
+  /// Rises with every change of the keys.
+  [[nodiscard]] std::uint64_t keys_revision() const;
+  [[nodiscard]] std::vector<model::WebhookRecord> webhooks() const;  ///< by sequence
+  [[nodiscard]] std::optional<model::WebhookRecord> webhook(base::WebhookId id) const;
+  /// Whether the delivery waits to be sent.
+  [[nodiscard]] bool is_in_outbox(base::DeliveryId id) const;
+  /// Deliveries that are due at `now`, at most `each` for one webhook.
+  [[nodiscard]] model::Outbox due_deliveries(base::Instant now, std::size_t each) const;
+  /// Rises when there may be something to send.
+  [[nodiscard]] std::uint64_t outbox_revision() const;
   [[nodiscard]] Why why(base::JobId id) const;  ///< why a job is not running
   /// What the store may still know although it is gone, because changes have not been drained: the
   /// job itself, and ended jobs that were swept.

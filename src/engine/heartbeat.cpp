@@ -7,6 +7,9 @@ command::BeatStatus Core::beat(const command::Beat& beat) {
   const Slot slot = locate_settled(beat.ref.job);
   if (slot == 0) return command::BeatStatus::unknown;
   Job& job = jobs[slot];
+  // One job that has left the caller's queues must not cost it the leases of all others.
+  if (restricted_commands > 0 && !is_allowed(queue_of(job).name.view()))
+    return command::BeatStatus::unknown;
   if (check_lease(job, beat.ref)) return command::BeatStatus::lost;
   job.lease_expires_at = meta.now + job.lease_duration;
   job.heartbeaten = true;

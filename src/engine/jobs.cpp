@@ -253,13 +253,17 @@ Duration Core::elapsed_at(EventType type, const Job* job) const {
 }
 
 void Core::emit(EventType type, const Job* job, const Blob& queue, Blob detail) {
-  outcome->events.push_back({.type = type,
-                             .job = job == nullptr ? JobId{} : job->id,
-                             .queue = queue,
-                             .at = meta.now,
-                             .attempt = job == nullptr ? 0 : job->attempt,
-                             .detail = std::move(detail),
-                             .elapsed = elapsed_at(type, job)});
+  outcome->events.push_back(
+      {.type = type,
+       .job = job == nullptr ? JobId{} : job->id,
+       .queue = queue,
+       .at = meta.now,
+       .attempt = job == nullptr ? 0 : job->attempt,
+       .detail = std::move(detail),
+       .elapsed = elapsed_at(type, job),
+       .traceparent = job != nullptr && job->details ? job->details->traceparent : Blob{}});
+  if ((webhook_events >> static_cast<unsigned>(type) & 1) != 0)
+    tell_webhooks(outcome->events.back());
 }
 
 }  // namespace jobbie::engine

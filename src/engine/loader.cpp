@@ -29,6 +29,7 @@ struct Loader::Pending {
   std::vector<model::TallyRecord> tallies;
   std::vector<model::WindowRecord> windows;
   std::vector<model::TaskRecord> tasks;
+  std::vector<model::DeliveryRecord> deliveries;
 
   base::Result<void> take(model::MetaRecord record);
   base::Result<void> take(model::QueueRecord record);
@@ -37,6 +38,11 @@ struct Loader::Pending {
   base::Result<void> take(model::ScheduleRecord record);
   base::Result<void> take(model::WorkerRecord record);
   base::Result<void> take(model::IdempotencyRecord record);
+  base::Result<void> take(model::KeyRecord record);
+  base::Result<void> take(model::WebhookRecord record);
+  base::Result<void> take(model::DeliveryRecord record) {
+    return keep(deliveries, std::move(record));
+  }
   base::Result<void> take(model::JobRecord record);
   base::Result<void> take(model::BulkRecord record);
   base::Result<void> take(model::TallyRecord record) { return keep(tallies, std::move(record)); }
@@ -52,6 +58,7 @@ struct Loader::Pending {
   base::Result<void> place_tallies();
   base::Result<void> place_windows();
   base::Result<void> place_tasks();
+  base::Result<void> place_deliveries();
   base::Result<void> place_all_but_jobs();
   base::Result<void> place_job(const model::JobRecord& record);
   base::Result<void> link_jobs();
@@ -124,6 +131,33 @@ base::Result<void> Loader::Pending::take(model::BulkRecord record) {
   const auto sequence = record.id.sequence();
   if (sequence == 0 || !core->bulks.emplace(sequence, std::move(record)).second)
     return std::unexpected(contradiction("a bulk operation occurs twice or has no number"));
+  return {};
+}
+
+base::Result<void> Loader::Pending::take(model::KeyRecord record) {
+  const auto sequence = record.id.sequence();
+  if (!core->api_keys.emplace(sequence, std::move(record)).second)
+    return std::unexpected(contradiction("a key occurs twice"));
+  return {};
+}
+
+base::Result<void> Loader::Pending::take(model::WebhookRecord record) {
+  const auto sequence = record.id.sequence();
+  if (!core->webhooks.emplace(sequence, std::move(record)).second)
+    return std::unexpected(contradiction("a webhook occurs twice"));
+  core->note_webhooks();
+  return {};
+}
+
+base::Result<void> Loader::Pending::place_deliveries() {
+  for (auto& record : deliveries) {
+    if (core->find_webhook(record.webhook) == nullptr ||
+        core->outbox.contains(record.id.sequence()) ||
+        record.state != model::DeliveryState::pending)
+      return std::unexpected(
+          contradiction("a delivery occurs twice, has ended, or names no webhook"));
+    core->place_delivery(std::move(record));
+  }
   return {};
 }
 
@@ -215,6 +249,7 @@ base::Result<void> Loader::Pending::place_all_but_jobs() {
   if (!has_meta) return std::unexpected(contradiction("there is no meta record"));
   if (auto done = place_tallies(); !done) return done;
   if (auto done = place_windows(); !done) return done;
+  if (auto done = place_deliveries(); !done) return done;
   return place_tasks();
 }
 

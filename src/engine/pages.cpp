@@ -10,8 +10,9 @@ namespace jobbie::engine {
 namespace {
 
 bool is_on(const NamePage& page, std::string_view name) {
-  return name > page.after && name.starts_with(page.prefix) &&
-         (page.glob.empty() || base::glob_match(page.glob, name));
+  if (name <= page.after || !name.starts_with(page.prefix)) return false;
+  if (!page.glob.empty() && !base::glob_match(page.glob, name)) return false;
+  return page.among == nullptr || base::matches_any(*page.among, name);
 }
 
 /// The first `limit` of `named` by name, in order.

@@ -112,7 +112,7 @@ Why Core::why(JobId id) const {
   const Slot slot = index.find(id.sequence());
   if (slot == 0 || jobs[slot].id != id) return {};
   const Job& job = jobs[slot];
-  Why why{.found = true, .state = job.state, .reasons = {}};
+  Why why{.found = true, .state = job.state, .reasons = {}, .queue = queue_of(job).name};
   auto& reasons = why.reasons;
   if (job.state == State::scheduled)
     reasons.push_back(

@@ -39,6 +39,7 @@ struct Why {
   bool found = false;
   model::State state = model::State::pending;
   std::vector<WhyReason> reasons;
+  base::Blob queue;
 };
 
 }  // namespace jobbie::engine

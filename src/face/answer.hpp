@@ -11,11 +11,13 @@ inline constexpr std::string_view kProblemJson = "application/problem+json";
 
 struct Answer {
   int status = 200;
-  bool problem = false;        ///< the body is problem+json
-  std::string body;            ///< JSON; empty with 204
-  std::string_view type = {};  ///< of another kind of body; a constant
-  std::string allow;           ///< of a 405
-  unsigned retry_after_s = 0;  ///< zero: not said
+  bool problem = false;             ///< the body is problem+json
+  std::string body;                 ///< JSON; empty with 204
+  std::string_view type = {};       ///< of another kind of body; a constant
+  std::string allow;                ///< of a 405
+  unsigned retry_after_s = 0;       ///< zero: not said
+  const char* challenge = nullptr;  ///< of a 401: a constant
+  std::string_view etag = {};       ///< a constant; empty: not said
 };
 
 }  // namespace jobbie::face

@@ -23,6 +23,15 @@ void Exchange::write_answer(Answer& out) const {
   render(out);
 }
 
+bool Exchange::may_show(const base::Blob& queue, Answer& out) const {
+  if (!grant || grant->allows(queue.view())) return true;
+  write({.status = 403,
+         .code = "forbidden",
+         .detail = "The key is not for the queue that this is in."},
+        out);
+  return false;
+}
+
 void Exchange::write_refusal(const command::Reply& reply, Answer& out) {
   const auto* refusal = std::get_if<command::Refusal>(&reply);
   write(refusal != nullptr ? problem_of(*refusal) : Problem{}, out);
@@ -33,13 +42,17 @@ void send(http::Responder& responder, Answer&& answer) {
                     : answer.body.empty()  ? std::string_view{}
                     : !answer.type.empty() ? answer.type
                                            : kJson;
-  if (answer.allow.empty() && answer.retry_after_s == 0)
+  if (answer.allow.empty() && answer.retry_after_s == 0 && answer.challenge == nullptr &&
+      answer.etag.empty())
     return responder.send(answer.status, type, answer.body);
   http::Response response{
       .status = answer.status, .content_type = type, .body = std::move(answer.body)};
   if (!answer.allow.empty()) response.headers.emplace_back("allow", std::move(answer.allow));
+  if (answer.challenge != nullptr)
+    response.headers.emplace_back("www-authenticate", answer.challenge);
   if (answer.retry_after_s != 0)
     response.headers.emplace_back("retry-after", std::to_string(answer.retry_after_s));
+  if (!answer.etag.empty()) response.headers.emplace_back("etag", answer.etag);
   responder.send(std::move(response));
 }
 

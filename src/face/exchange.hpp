@@ -34,6 +34,9 @@ class Exchange : public call::Call {
   /// The answer to a call that came back without trouble.
   virtual void render(Answer& out) const = 0;
 
+  /// Whether the caller's key is for `queue`; otherwise that is written to `out`.
+  [[nodiscard]] bool may_show(const base::Blob& queue, Answer& out) const;
+
   /// The reply as a T; otherwise the refusal is written to `out`, and null comes back.
   template <typename T>
   static const T* reply_as(const command::Reply& reply, Answer& out) {

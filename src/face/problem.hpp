@@ -21,6 +21,7 @@ struct Problem {
   std::optional<std::size_t> position;  ///< the byte of the body at fault
   std::string allow;
   unsigned retry_after_s = 0;
+  const char* challenge = nullptr;  ///< of a 401: the WWW-Authenticate header
 };
 
 /// What a refused command is on the wire.

@@ -28,6 +28,8 @@ int status_of(Refused code) {
     case Refused::unique_conflict:
     case Refused::name_taken:
       return 409;
+    case Refused::forbidden:
+      return 403;
     case Refused::dependency_cycle:
       return 400;
     case Refused::limit_reached:
@@ -127,6 +129,7 @@ void write(const Problem& problem, Answer& out) {
   out.problem = true;
   out.allow = problem.allow;
   out.retry_after_s = problem.retry_after_s;
+  out.challenge = problem.challenge;
   out.body.clear();
   base::json::Writer json(out.body);
   json.begin_object();

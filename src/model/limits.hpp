@@ -45,6 +45,18 @@ inline constexpr std::size_t kBulkFilter = 64u << 10;
 inline constexpr std::size_t kBulksRunning = 16;
 inline constexpr std::size_t kBulksKept = 100;  ///< finished ones
 
+inline constexpr std::size_t kKeys = 1000;
+inline constexpr std::size_t kKeyQueues = 100;  ///< globs of one key
+inline constexpr std::size_t kDigest = 32;
+inline constexpr std::size_t kAuditText = 1024;  ///< of each text in an audited action
+inline constexpr std::size_t kWebhooks = 100;
+inline constexpr std::size_t kOutbox = 10'000;  ///< deliveries that wait, of all webhooks
+inline constexpr std::uint32_t kDeliveryAttempts = 8;
+inline constexpr std::size_t kDeliveryDetail = 1024;
+inline constexpr std::size_t kDeliveryError = 512;
+inline constexpr std::size_t kUrl = 2048;
+inline constexpr std::size_t kWebhookSecret = 256;
+
 inline constexpr base::Duration kDefaultLease = base::seconds(60);
 inline constexpr base::Duration kMinLease = base::milliseconds(100);
 inline constexpr base::Duration kIdempotencyPeriod = base::hours(24);

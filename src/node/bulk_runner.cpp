@@ -123,9 +123,10 @@ std::unique_ptr<call::Call> BulkRunner::ask(call::Query query) {
   return submit(std::move(call));
 }
 
-std::unique_ptr<call::Call> BulkRunner::propose(command::Command command) {
+std::unique_ptr<call::Call> BulkRunner::propose(command::Command command, call::Call* caller) {
   auto call = std::make_unique<Errand>(*this);
   call->commands.push_back(std::move(command));
+  if (caller != nullptr) call->audit = std::exchange(caller->audit, std::nullopt);
   return submit(std::move(call));
 }
 
@@ -252,7 +253,8 @@ void BulkRunner::launch(Operation operation, std::uint64_t matches) {
                                                 .queue = query.queue,
                                                 .priority = query.priority,
                                                 .filter = query.filter_text,
-                                                .estimated = matches});
+                                                .estimated = matches},
+                             operation.call.get());
   operation.call->trouble = asked->trouble;
   call::BulkAnswer answer;
   if (!asked->replies.empty()) {
@@ -315,7 +317,7 @@ BulkRunner::Progress BulkRunner::act(Operation& operation) {
     step.upto = step.jobs.empty() ? step.after : step.jobs.back().sequence();
     step.last = operation.all_found && end == operation.found.end();
   }
-  const auto asked = propose(step);
+  const auto asked = propose(step, operation.call.get());
   if (asked->trouble != call::Trouble::none || asked->replies.empty())
     return in_trouble(operation, asked->trouble);
   return after_step(operation, *asked, step);

@@ -74,7 +74,8 @@ class BulkRunner final : public call::Inbox {
 
   /// Submits and waits.
   std::unique_ptr<call::Call> ask(call::Query query);
-  std::unique_ptr<call::Call> propose(command::Command command);
+  /// With the caller's note for the audit log, which rides on the first proposal of its operation.
+  std::unique_ptr<call::Call> propose(command::Command command, call::Call* caller = nullptr);
   std::unique_ptr<call::Call> submit(std::unique_ptr<call::Call> call);
   void rest();
 

@@ -39,6 +39,7 @@ base::Result<void> Driver::turn(std::vector<Intake::Item>& items, bool draining)
   settle_wakes();
   answer_questions();
   outbox_.send();
+  ring_outbox();
   feed_.flush(now_us_);
   return upkeep();
 }
@@ -86,6 +87,7 @@ void Driver::apply(const log::Committed& committed) {
     proposals_.pop_front();
     auto outcome = engine_->apply(proposal.entry);
     if (broken_) return;
+    if (engine_->keys_revision() != keys_revision_) publish_keys();
     for (Part& part : proposal.parts) finish(std::move(part), proposal.entry, outcome.replies);
     note_ready(outcome.ready);
     tell(std::move(outcome.events));
@@ -101,6 +103,7 @@ void Driver::apply(const log::Committed& committed) {
   }
   unhanded_rows_ += entry->commands.size();
   auto outcome = engine_->apply(*entry);
+  if (engine_->keys_revision() != keys_revision_) publish_keys();
   note_ready(outcome.ready);
   tell(std::move(outcome.events));
 }
@@ -114,7 +117,7 @@ void Driver::finish(Part part, command::Entry& entry, std::vector<command::Reply
   if (claimed != nullptr && claimed->jobs.empty()) {
     if (part.wake != nullptr) part.wake->in_vain = true;
     const bool waits = part.waiter.deadline_us > now_us_ && !draining_ &&
-                       waiters_.size() < options_.bounds.waiting_fetches;
+                       waiters_.size() < options_.bounds.waiting_fetches && is_still_granted(call);
     if (waits) {
       call.replies.pop_back();
       call.commands.push_back(std::move(entry.commands[part.first + part.count - 1]));
@@ -123,6 +126,21 @@ void Driver::finish(Part part, command::Entry& entry, std::vector<command::Reply
     }
   }
   outbox_.add(std::move(part.waiter.call));
+}
+
+bool Driver::is_still_granted(const call::Call& call) const {
+  return !call.grant || ring_->holds(*call.grant);
+}
+
+/// Before the change of a key is acknowledged, all threads see it, and who waits for a job with a
+/// key that is gone waits no longer.
+void Driver::publish_keys() {
+  keys_revision_ = engine_->keys_revision();
+  ring_ = std::make_shared<const call::KeyRing>(engine_->keys());
+  keys_.publish(ring_);
+  for (auto& waiter :
+       waiters_.take_if([&](const Waiter& waiting) { return !is_still_granted(*waiting.call); }))
+    give_empty(std::move(waiter));
 }
 
 void Driver::note_ready(const std::vector<base::Blob>& ready) {
@@ -148,7 +166,8 @@ void Driver::answer_question(std::unique_ptr<call::Call> call) {
   if (std::holds_alternative<call::BulksQuery>(query) && !answer_bulks(*call, false))
     return watchers_.push_back(std::move(call));
   if (std::holds_alternative<call::StatusQuery>(query)) call->answer = status(true);
-  if (answer_figures(*call) || answer_from_engine(*engine_, stats_, *call) ||
+  if (answer_figures(*call) || answer_outbox(*call) ||
+      answer_from_engine(*engine_, stats_, *call) ||
       !std::holds_alternative<std::monostate>(call->answer))
     return outbox_.add(std::move(call));
   if (is_lookup(query)) return readers_->ask(std::move(call), engine_->undrained_sweeps());

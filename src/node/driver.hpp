@@ -41,6 +41,8 @@ class Driver {
 
   [[nodiscard]] store::Store& store() { return *store_; }
   [[nodiscard]] call::EventFeed& feed() { return feed_; }
+  [[nodiscard]] const call::KeyBoard& keys() const { return keys_; }
+  [[nodiscard]] call::Bell& outbox_bell() { return outbox_bell_; }
   /// From any thread.
   [[nodiscard]] call::Health health() const;
   /// Those that answer lookups, searches and bulk operations; they must outlive the last turn.
@@ -110,11 +112,18 @@ class Driver {
   void apply(const log::Committed& committed);
   void finish(Part part, command::Entry& entry, std::vector<command::Reply>& replies);
   void note_ready(const std::vector<base::Blob>& ready);
+  void publish_keys();
+  [[nodiscard]] bool is_still_granted(const call::Call& call) const;
   void answer_questions();
   void answer_question(std::unique_ptr<call::Call> call);
   bool answer_bulks(call::Call& call, bool at_once);
   void answer_watchers();
   call::NodeStatus status(bool with_hash);
+
+  // Webhooks (outbox.cpp).
+  bool complete_retry(call::Call& call);
+  bool answer_outbox(call::Call& call);
+  void ring_outbox();
 
   // What others watch (watch.cpp).
   void tell(std::vector<command::Event>&& events);
@@ -148,6 +157,11 @@ class Driver {
 
   call::EventFeed feed_;
   stats::Stats stats_;
+  call::KeyBoard keys_;
+  std::shared_ptr<const call::KeyRing> ring_;  ///< that the board shows; faces hold it too
+  call::Bell outbox_bell_;
+  std::uint64_t outbox_revision_ = 0;  ///< at which the bell was rung last
+  std::uint64_t keys_revision_ = 0;    ///< that the board shows
   stats::Timing log_syncs_;
   std::atomic<bool> leads_ = true;
   std::atomic<bool> log_has_room_ = true;

@@ -63,6 +63,10 @@ call::Health Node::health() const {
 
 call::EventFeed* Node::events() { return &driver_->feed(); }
 
+const call::KeyBoard* Node::keys() { return &driver_->keys(); }
+
+call::Bell* Node::outbox_bell() { return &driver_->outbox_bell(); }
+
 void Node::run() {
   std::vector<Intake::Item> items;
   while (!stopping_.load(std::memory_order_relaxed)) {

@@ -64,6 +64,8 @@ class Node final : public call::Service {
   [[nodiscard]] bool ready() const override;
   [[nodiscard]] call::Health health() const override;
   [[nodiscard]] call::EventFeed* events() override;
+  [[nodiscard]] const call::KeyBoard* keys() override;
+  [[nodiscard]] call::Bell* outbox_bell() override;
 
   /// First step of a graceful stop: waiting fetches are answered with nothing, and no job is
   /// claimed any more; everything else still works.

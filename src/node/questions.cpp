@@ -7,8 +7,12 @@ namespace jobbie::node {
 namespace {
 
 /// One row more than asked for tells whether there are more.
-engine::NamePage widened(const call::NamePage& page) {
-  return {.after = page.after, .prefix = page.prefix, .glob = page.glob, .limit = page.limit + 1};
+engine::NamePage widened(const call::NamePage& page, const call::Grant* grant = nullptr) {
+  return {.after = page.after,
+          .prefix = page.prefix,
+          .glob = page.glob,
+          .limit = page.limit + 1,
+          .among = grant == nullptr || grant->all_queues ? nullptr : &grant->queues};
 }
 
 template <typename Record>
@@ -30,8 +34,8 @@ call::Page<Record> page_of(std::optional<Record> row, base::Instant now) {
 
 class Answering {
  public:
-  Answering(const engine::Engine& engine, const stats::Stats& stats, call::Answer& out)
-      : engine_(engine), stats_(stats), out_(out) {}
+  Answering(const engine::Engine& engine, const stats::Stats& stats, call::Call& call)
+      : engine_(engine), stats_(stats), grant_(call.grant.get()), out_(call.answer) {}
 
   bool operator()(const call::JobQuery& query) {
     auto found = engine_.job(query.job);
@@ -48,7 +52,7 @@ class Answering {
   }
 
   bool operator()(const call::QueuesQuery& query) {
-    const auto page = query.only.empty() ? page_of(engine_.queues(widened(query.page)),
+    const auto page = query.only.empty() ? page_of(engine_.queues(widened(query.page, grant_)),
                                                    query.page.limit, engine_.now())
                                          : page_of(engine_.queue(query.only), engine_.now());
     call::QueuePage out{.rows = {}, .more = page.more, .now = page.now};
@@ -85,7 +89,8 @@ class Answering {
       if (engine_.is_removed(query.job)) out_ = call::Why{};
       return engine_.is_removed(query.job);
     }
-    call::Why answer{.found = true, .state = why.state, .reasons = {}};
+    call::Why answer{
+        .found = true, .state = why.state, .reasons = {}, .queue = std::move(why.queue)};
     for (auto& reason : why.reasons)
       answer.reasons.push_back({.code = engine::to_string(reason.code),
                                 .detail = std::move(reason.detail),
@@ -94,6 +99,19 @@ class Answering {
                                 .ahead = reason.ahead,
                                 .ahead_is_at_least = reason.ahead_is_at_least});
     out_ = std::move(answer);
+    return true;
+  }
+
+  bool operator()(const call::WebhooksQuery& query) {
+    if (!query.only.is_nil())
+      out_ = page_of(engine_.webhook(query.only), engine_.now());
+    else
+      out_ = call::WebhookPage{.rows = engine_.webhooks(), .more = false, .now = engine_.now()};
+    return true;
+  }
+
+  bool operator()(const call::KeysQuery& /*query*/) {
+    out_ = call::KeyPage{.rows = engine_.keys(), .more = false, .now = engine_.now()};
     return true;
   }
 
@@ -106,13 +124,14 @@ class Answering {
  private:
   const engine::Engine& engine_;
   const stats::Stats& stats_;
+  const call::Grant* grant_;
   call::Answer& out_;
 };
 
 }  // namespace
 
 bool answer_from_engine(const engine::Engine& engine, const stats::Stats& stats, call::Call& call) {
-  return std::visit(Answering(engine, stats, call.answer), call.query);
+  return std::visit(Answering(engine, stats, call), call.query);
 }
 
 }  // namespace jobbie::node

@@ -26,7 +26,8 @@ FoundJob without_swept(FoundJob job, const std::vector<command::SweptJobs>& swee
 base::Result<call::Why> why_of(const FoundJob& job) {
   if (!job) return std::unexpected(job.error());
   if (!*job) return call::Why{};
-  return call::Why{.found = true, .state = (*job)->state, .reasons = {}};
+  return call::Why{
+      .found = true, .state = (*job)->state, .reasons = {}, .queue = (*job)->spec.queue};
 }
 
 /// How long a search waits for the database to catch up.
@@ -115,6 +116,10 @@ void Readers::answer(const Question& question) {
     list_batches(call, *batches);
   else if (const auto* part = std::get_if<call::SliceQuery>(&call.query))
     slice(call, *part);
+  else if (const auto* audit = std::get_if<call::AuditQuery>(&call.query))
+    answer_audit(*audit, call);
+  else if (const auto* deliveries = std::get_if<call::DeliveriesQuery>(&call.query))
+    answer_deliveries(*deliveries, call);
 }
 
 void Readers::search(call::Call& call, const call::SearchQuery& query) {

@@ -48,6 +48,8 @@ class Readers {
   // Of those who watch (watch.cpp).
   void answer_errors(const call::ErrorsQuery& query, call::Call& call);
   void answer_logs(const call::LogsQuery& query, call::Call& call);
+  void answer_audit(const call::AuditQuery& query, call::Call& call);
+  void answer_deliveries(const call::DeliveriesQuery& query, call::Call& call);
 
   store::Store& store_;
   const std::size_t bound_;

@@ -133,6 +133,7 @@ base::Result<void> Driver::replay() {
   if (broken_) return std::unexpected(*broken_);
   log_clock_.emplace(clock_, engine_->now());
   started_at_ = log_clock_->now();
+  publish_keys();
   feed_.begin(applied_index_);
   return {};
 }

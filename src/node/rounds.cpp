@@ -29,6 +29,13 @@ std::uint64_t rows_of(const command::Command& command) {
   return 1;
 }
 
+/// Whether a command names a job or a schedule by its id, so that only the engine knows the queue.
+bool names_by_id(const command::Command& command) {
+  return !std::holds_alternative<command::Claim>(command) &&
+         !std::holds_alternative<command::Enqueue>(command) &&
+         !std::holds_alternative<command::EnqueueMany>(command);
+}
+
 }  // namespace
 
 void Driver::assemble(std::vector<Intake::Item>& items) {
@@ -53,6 +60,7 @@ void Driver::take_call(Intake::Item item) {
   }
   if (!log_->leader()) return give_back(std::move(call), call::Trouble::no_leader);
   if (disk_is_full(item.bytes)) return give_back(std::move(call), call::Trouble::disk_full);
+  if (!complete_retry(*call)) return give_back(std::move(call), call::Trouble::unreadable);
   Waiter waiter{.call = std::move(call)};
   auto& commands = waiter.call->commands;
   if (draining_ && std::holds_alternative<command::Claim>(commands.back())) {
@@ -98,6 +106,11 @@ void Driver::append_tick() {
 void Driver::append(Waiter waiter, std::size_t bytes, Wake* wake) {
   Proposal& proposal = open_entry();
   auto& commands = waiter.call->commands;
+  const auto* grant = waiter.call->grant.get();
+  if (grant != nullptr && !grant->all_queues &&
+      std::any_of(commands.begin(), commands.end(), names_by_id))
+    proposal.entry.commands.emplace_back(command::Restrict{
+        .queues = grant->queues, .commands = static_cast<std::uint32_t>(commands.size())});
   Part part{.waiter = {},
             .first = proposal.entry.commands.size(),
             .count = commands.size(),
@@ -107,6 +120,10 @@ void Driver::append(Waiter waiter, std::size_t bytes, Wake* wake) {
     proposal.entry.commands.push_back(std::move(command));
   }
   commands.clear();
+  if (waiter.call->audit) {
+    unhanded_rows_ += 1;
+    proposal.entry.commands.emplace_back(*std::exchange(waiter.call->audit, std::nullopt));
+  }
   part.waiter = std::move(waiter);
   proposal.parts.push_back(std::move(part));
   proposal.bytes += bytes;

@@ -82,14 +82,19 @@ std::optional<Waiter> Waiters::take_expired(std::int64_t now_us) {
   return remove(deadlines_.begin()->second);
 }
 
-std::vector<Waiter> Waiters::take_hung_up() {
+std::vector<Waiter> Waiters::take_if(const std::function<bool(const Waiter&)>& meant) {
   std::vector<Ticket> gone;
   for (const auto& [ticket, waiter] : waiting_)
-    if (waiter.call->hung_up && waiter.call->hung_up->load(std::memory_order_relaxed))
-      gone.push_back(ticket);
+    if (meant(waiter)) gone.push_back(ticket);
   std::vector<Waiter> out;
   for (const Ticket ticket : gone) out.push_back(*remove(ticket));
   return out;
+}
+
+std::vector<Waiter> Waiters::take_hung_up() {
+  return take_if([](const Waiter& waiter) {
+    return waiter.call->hung_up && waiter.call->hung_up->load(std::memory_order_relaxed);
+  });
 }
 
 std::vector<Waiter> Waiters::take_all() {

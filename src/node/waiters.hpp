@@ -43,7 +43,8 @@ class Waiters {
   [[nodiscard]] std::optional<std::int64_t> next_deadline_us() const;
   /// Takes out one whose time is over, if there is any.
   [[nodiscard]] std::optional<Waiter> take_expired(std::int64_t now_us);
-  /// Takes out all whose clients have gone, or all there are.
+  /// Takes out all that are meant, all whose clients have gone, or all there are.
+  [[nodiscard]] std::vector<Waiter> take_if(const std::function<bool(const Waiter&)>& meant);
   [[nodiscard]] std::vector<Waiter> take_hung_up();
   [[nodiscard]] std::vector<Waiter> take_all();
 

@@ -87,9 +87,29 @@ void Readers::answer_logs(const call::LogsQuery& query, call::Call& call) {
   log.found = job->has_value();
   if (log.found) {
     log.state = (*job)->state;
+    log.queue = (*job)->spec.queue;
     log.page = *std::move(page);
   }
   call.answer = std::move(log);
+}
+
+void Readers::answer_audit(const call::AuditQuery& query, call::Call& call) {
+  auto rows = store_.audit({.before = query.before,
+                            .limit = query.limit + 1,
+                            .key = query.key,
+                            .action = query.action,
+                            .target = query.target,
+                            .since = query.since,
+                            .until = query.until});
+  if (!rows) {
+    call.trouble = call::Trouble::unreadable;
+    return;
+  }
+  call::AuditPage page;
+  page.more = rows->size() > query.limit;
+  if (page.more) rows->pop_back();
+  for (auto& [number, record] : *rows) page.rows.push_back({std::move(record), number});
+  call.answer = std::move(page);
 }
 
 }  // namespace jobbie::node

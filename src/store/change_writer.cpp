@@ -148,6 +148,12 @@ base::Result<ChangeWriter> ChangeWriter::make(Connection& connection) {
     if (!statement) return std::unexpected(std::move(statement).error());
     writer.statements_[i] = *std::move(statement);
   }
+  auto access = AccessWriter::make(connection);
+  if (!access) return std::unexpected(std::move(access).error());
+  writer.access_ = *std::move(access);
+  auto webhooks = WebhookWriter::make(connection);
+  if (!webhooks) return std::unexpected(std::move(webhooks).error());
+  writer.webhooks_ = *std::move(webhooks);
   if (!writer.after_rollback()) return std::unexpected(connection.error());
   return writer;
 }
@@ -168,6 +174,8 @@ bool ChangeWriter::apply(const command::Change& change, std::uint64_t revision) 
           return sweep(what, revision);
         } else if constexpr (std::is_same_v<T, command::LoggedLines>) {
           return append(what);
+        } else if constexpr (std::is_same_v<T, command::Audited>) {
+          return access_.append(what.record);
         } else {
           return remove(what);
         }

@@ -12,7 +12,9 @@
 
 #include "base/result.hpp"
 #include "command/item.hpp"
+#include "store/access_rows.hpp"
 #include "store/sqlite.hpp"
+#include "store/webhook_rows.hpp"
 
 namespace jobbie::store {
 
@@ -47,6 +49,9 @@ class ChangeWriter {
   [[nodiscard]] bool put(const model::IdempotencyRecord& record);
   [[nodiscard]] bool put(const model::TaskRecord& task);
   [[nodiscard]] bool put(const model::BulkRecord& bulk);
+  [[nodiscard]] bool put(const model::KeyRecord& key) { return access_.put(key); }
+  [[nodiscard]] bool put(const model::WebhookRecord& webhook) { return webhooks_.put(webhook); }
+  [[nodiscard]] bool put(const model::DeliveryRecord& delivery) { return webhooks_.put(delivery); }
 
   [[nodiscard]] bool put_job(const model::JobRecord& job, std::uint64_t revision);
   [[nodiscard]] bool insert_job(const model::JobRecord& job, std::uint64_t revision);
@@ -59,11 +64,17 @@ class ChangeWriter {
   [[nodiscard]] bool remove(const command::RemovedIdempotency& removed);
   [[nodiscard]] bool remove(const command::RemovedTask& removed);
   [[nodiscard]] bool remove(const command::RemovedBulk& removed);
+  [[nodiscard]] bool remove(const command::RemovedKey& removed) { return access_.remove(removed); }
+  [[nodiscard]] bool remove(const command::RemovedWebhook& removed) {
+    return webhooks_.remove(removed);
+  }
   [[nodiscard]] bool sweep(const command::SweptJobs& swept, std::uint64_t revision);
   [[nodiscard]] bool append(const command::LoggedLines& logged);
 
   Connection* connection_;
   std::array<Statement, kStatements> statements_;
+  AccessWriter access_;
+  WebhookWriter webhooks_;
   std::int64_t max_seq_ = 0;  ///< no job beyond it is in the file: those are inserted unasked
   std::string scratch_;       ///< bytes bound to a statement until it has run
 };

@@ -145,7 +145,10 @@ base::Result<void> load_items(Connection& connection, const ItemSink& sink) {
       {"SELECT key, fingerprint, expires_at, reply FROM idempotency_rows", read_idempotency},
       {"SELECT number, kind, subject, bound, cursor, flag, job_id FROM task_rows ORDER BY number",
        read_task},
-      {"SELECT record FROM bulk_rows", read_record<model::BulkRecord>}};
+      {"SELECT record FROM bulk_rows", read_record<model::BulkRecord>},
+      {"SELECT record FROM key_rows", read_record<model::KeyRecord>},
+      {"SELECT record FROM webhook_rows", read_record<model::WebhookRecord>},
+      {"SELECT record FROM delivery_rows WHERE state = 0", read_record<model::DeliveryRecord>}};
   for (const auto& [sql, read] : kinds)
     if (auto loaded = load_rows(connection, sql, read, sink); !loaded) return loaded;
   return load_jobs(connection, sink);

@@ -31,6 +31,12 @@ namespace jobbie::store {
 
 /// Finished batches are kept this long.
 inline constexpr base::Duration kBatchesKept = base::days(30);
+/// The audit log reaches back so far, and has at most so many rows.
+inline constexpr base::Duration kAuditKept = base::days(90);
+inline constexpr std::uint64_t kAuditRows = 100'000;
+/// Deliveries of webhooks that have ended.
+inline constexpr base::Duration kDeliveriesKept = base::days(7);
+inline constexpr std::int64_t kDeliveryRows = 100'000;
 
 struct HandOver {
   std::uint64_t index = 0;   ///< of the log, which the changes bring the state to

@@ -59,7 +59,7 @@ class Changer {
   model::State ended_state() { return static_cast<model::State>(5 + random_.below(3)); }
 
   command::Change removal() {
-    switch (random_.below(9)) {
+    switch (random_.below(11)) {
       case 0:
         return command::RemovedQueue{name("q")};
       case 1:
@@ -70,11 +70,15 @@ class Changer {
         return command::RemovedIdempotency{name("k")};
       case 4:
         return command::RemovedTask{random_.below(5)};
-      case 6:
-        return command::RemovedBulk{id<base::BulkId>(5)};
       case 5:
         return command::SweptJobs{name("q"), ended_state(),
                                   random_.chance(30) ? base::kNever : ended_at()};
+      case 6:
+        return command::RemovedKey{id<base::KeyId>(5)};
+      case 7:
+        return command::RemovedWebhook{id<base::WebhookId>(4)};
+      case 8:
+        return command::RemovedBulk{id<base::BulkId>(5)};
       default:
         return command::RemovedJob{job()};
     }
@@ -127,6 +131,13 @@ class Changer {
   void fit(model::IdempotencyRecord& r) { r.key = name("k"); }
   void fit(model::TaskRecord& r) { r.number = random_.below(5); }
   void fit(model::BulkRecord& r) { r.id = id<base::BulkId>(5); }
+  void fit(model::KeyRecord& r) { r.id = id<base::KeyId>(5); }
+  void fit(model::WebhookRecord& r) { r.id = id<base::WebhookId>(4); }
+  void fit(model::DeliveryRecord& r) {
+    r.id = id<base::DeliveryId>(9);
+    r.webhook = id<base::WebhookId>(4);
+    r.ended_at = {r.state == model::DeliveryState::pending ? 0 : now_};
+  }
 
   RandomCommand random_;
   std::int64_t now_ = base::days(1000).ms;

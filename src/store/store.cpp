@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "store/access_rows.hpp"
 #include "store/checkpointer.hpp"
 #include "store/overlay.hpp"
 #include "store/reader.hpp"
@@ -13,6 +14,7 @@
 #include "store/searcher.hpp"
 #include "store/trouble.hpp"
 #include "store/watch_rows.hpp"
+#include "store/webhook_rows.hpp"
 #include "store/writer.hpp"
 
 namespace jobbie::store {
@@ -298,6 +300,25 @@ base::Result<std::vector<model::BatchRecord>> Store::batches(std::optional<bool>
                                                              std::size_t limit) {
   return impl_->ask<std::vector<model::BatchRecord>>(
       [&](Searcher& searcher) { return searcher.batches(finished, before, limit); });
+}
+base::Result<std::vector<std::pair<std::uint64_t, model::AuditRecord>>> Store::audit(
+    const AuditWanted& wanted) {
+  base::Result<std::vector<std::pair<std::uint64_t, model::AuditRecord>>> rows;
+  impl_->readers.with([&](Reader& reader) { rows = read_audit(reader.connection(), wanted); });
+  if (!rows) impl_->trouble.set(TroubleBox::Source::reader, rows.error());
+  return rows;
+}
+base::Result<std::vector<model::DeliveryRecord>> Store::deliveries(const DeliveriesWanted& wanted) {
+  base::Result<std::vector<model::DeliveryRecord>> rows;
+  impl_->readers.with([&](Reader& reader) { rows = read_deliveries(reader.connection(), wanted); });
+  if (!rows) impl_->trouble.set(TroubleBox::Source::reader, rows.error());
+  return rows;
+}
+base::Result<std::optional<model::DeliveryRecord>> Store::delivery(base::DeliveryId id) {
+  base::Result<std::optional<model::DeliveryRecord>> row;
+  impl_->readers.with([&](Reader& reader) { row = read_delivery(reader.connection(), id); });
+  if (!row) impl_->trouble.set(TroubleBox::Source::reader, row.error());
+  return row;
 }
 std::optional<base::Error> Store::trouble() const { return impl_->trouble.get(); }
 base::Result<void> Store::close() { return impl_->close(); }

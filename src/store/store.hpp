@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/id.hpp"
@@ -47,6 +48,25 @@ struct Failure {
   model::State state = model::State::dead;
   base::Blob error;  ///< the latest; where there is none, the reason of the end
   base::Instant at;
+};
+
+/// Which actions of the audit log are wanted, newest first; an empty text is no condition.
+struct AuditWanted {
+  std::uint64_t before = 0;  ///< numbers below this one; zero: from the newest on
+  std::size_t limit = 1;
+  std::string_view key;  ///< a key's id or name
+  std::string_view action;
+  std::string_view target;
+  base::Instant since;
+  base::Instant until = base::kMaxInstant;
+};
+
+/// Which deliveries of a webhook are wanted, newest first.
+struct DeliveriesWanted {
+  base::WebhookId webhook;
+  std::uint64_t before = 0;  ///< sequences below this one; zero: from the newest on
+  std::size_t limit = 1;
+  std::optional<model::DeliveryState> state;  ///< nothing: all
 };
 
 class Store {
@@ -132,6 +152,15 @@ class Store {
   [[nodiscard]] base::Result<std::vector<model::BatchRecord>> batches(std::optional<bool> finished,
                                                                       std::uint64_t before,
                                                                       std::size_t limit);
+
+  /// Actions of the audit log with their numbers, newest first, as far as they are written.
+  [[nodiscard]] base::Result<std::vector<std::pair<std::uint64_t, model::AuditRecord>>> audit(
+      const AuditWanted& wanted);
+
+  /// Deliveries of webhooks, as far as they are written.
+  [[nodiscard]] base::Result<std::vector<model::DeliveryRecord>> deliveries(
+      const DeliveriesWanted& wanted);
+  [[nodiscard]] base::Result<std::optional<model::DeliveryRecord>> delivery(base::DeliveryId id);
 
   /// What stands in the way: `disk_full`, `disk_error` and `database_busy` pass by themselves, for
   /// the writer tries again every second. `corrupt_database` and `sync_failed` stay. A lookup that

@@ -121,6 +121,12 @@ TEST(Store, AnyRecordComesBack) {
         schedule->id = testing::golden::id<base::ScheduleId>(i);
       if (auto* bulk = std::get_if<model::BulkRecord>(&item))
         bulk->id = testing::golden::id<base::BulkId>(i);
+      if (auto* key = std::get_if<model::KeyRecord>(&item))
+        key->id = testing::golden::id<base::KeyId>(i);
+      if (auto* webhook = std::get_if<model::WebhookRecord>(&item))
+        webhook->id = testing::golden::id<base::WebhookId>(i);
+      if (auto* delivery = std::get_if<model::DeliveryRecord>(&item))
+        delivery->id = testing::golden::id<base::DeliveryId>(i);
       changes.emplace_back(std::move(item));
     }
     Reference expected;

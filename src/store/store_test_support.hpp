@@ -70,6 +70,9 @@ struct Reference {
   std::map<std::string, model::IdempotencyRecord> idempotency;
   std::map<std::uint64_t, model::TaskRecord> tasks;
   std::map<base::BulkId, model::BulkRecord> bulks;
+  std::map<base::KeyId, model::KeyRecord> keys;
+  std::map<base::WebhookId, model::WebhookRecord> webhooks;
+  std::map<base::DeliveryId, model::DeliveryRecord> deliveries;
   bool operator==(const Reference&) const = default;
 
   static std::string key(const base::Blob& blob) { return std::string(blob.view()); }
@@ -95,6 +98,9 @@ struct Reference {
   void operator()(const model::IdempotencyRecord& r) { idempotency[key(r.key)] = r; }
   void operator()(const model::TaskRecord& r) { tasks[r.number] = r; }
   void operator()(const model::BulkRecord& r) { bulks[r.id] = r; }
+  void operator()(const model::KeyRecord& r) { keys[r.id] = r; }
+  void operator()(const model::WebhookRecord& r) { webhooks[r.id] = r; }
+  void operator()(const model::DeliveryRecord& r) { deliveries[r.id] = r; }
   void operator()(const command::Item& item) { std::visit(*this, item); }
   void operator()(const command::RemovedJob& r) { jobs.erase(r.job); }
   void operator()(const command::RemovedQueue& r) {
@@ -114,6 +120,12 @@ struct Reference {
   void operator()(const command::RemovedTask& r) { tasks.erase(r.number); }
   void operator()(const command::LoggedLines&) {}  // compared on their own
   void operator()(const command::RemovedBulk& r) { bulks.erase(r.bulk); }
+  void operator()(const command::RemovedKey& r) { keys.erase(r.key); }
+  void operator()(const command::Audited&) {}  // compared on their own
+  void operator()(const command::RemovedWebhook& r) {
+    webhooks.erase(r.webhook);
+    std::erase_if(deliveries, [&](const auto& e) { return e.second.webhook == r.webhook; });
+  }
 
   void apply(const command::Changes& changes) {
     for (const auto& change : changes) std::visit(*this, change);
@@ -123,6 +135,8 @@ struct Reference {
     Reference out = *this;
     std::erase_if(out.jobs, [](const auto& e) { return model::has_ended(e.second.state); });
     std::erase_if(out.batches, [](const auto& e) { return e.second.finished_at.ms != 0; });
+    std::erase_if(out.deliveries,
+                  [](const auto& e) { return e.second.state != model::DeliveryState::pending; });
     return out;
   }
   [[nodiscard]] std::vector<model::JobRecord> dead_in_group(std::string_view group,

@@ -1,6 +1,7 @@
 // Slices of sweeps.
 #include "store/sweeper.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,14 @@ base::Result<Sweeper> Sweeper::make(Connection& connection, ChangeWriter& writer
       {&sweeper.batches_,
        "DELETE FROM batch_rows WHERE seq IN (SELECT seq FROM batch_rows INDEXED BY "
        "batch_rows_by_end WHERE finished_at < ?1 LIMIT ?2) RETURNING seq"},
+      {&sweeper.audit_,
+       "DELETE FROM audit_rows WHERE number IN (SELECT number FROM audit_rows "
+       "WHERE at < ?1 OR number <= (SELECT max(number) FROM audit_rows) - ?2 "
+       "ORDER BY number LIMIT ?3) RETURNING number"},
+      {&sweeper.deliveries_,
+       "DELETE FROM delivery_rows WHERE seq IN (SELECT seq FROM delivery_rows WHERE state > 0 "
+       "AND (ended_at < ?1 OR seq <= (SELECT seq FROM delivery_rows ORDER BY seq DESC "
+       "LIMIT 1 OFFSET ?2)) LIMIT ?3) RETURNING seq"},
       {&sweeper.now_, "SELECT now FROM meta_row"}};
   for (const auto& [statement, sql] : wanted) {
     auto prepared = connection.prepare(sql);
@@ -119,14 +128,39 @@ base::Result<bool> Sweeper::delete_batches() {
   if (now < batches_checked_ + kBatchCheckEvery) return false;
   batches_.bind(1, (now - kBatchesKept).ms);
   batches_.bind(2, kRowsPerSlice);
-  const ResetOnExit guard(batches_);
-  std::int64_t gone = 0;
-  for (Step step = batches_.step(); step != Step::done; step = batches_.step()) {
+  auto gone = count_rows(batches_);
+  if (!gone) return std::unexpected(std::move(gone).error());
+  auto actions = delete_actions(now);
+  if (!actions) return std::unexpected(std::move(actions).error());
+  auto deliveries = delete_deliveries(now);
+  if (!deliveries) return std::unexpected(std::move(deliveries).error());
+  const auto most = std::max({*gone, *actions, *deliveries});
+  if (most < kRowsPerSlice) batches_checked_ = now;
+  return most > 0;
+}
+
+base::Result<std::int64_t> Sweeper::delete_deliveries(base::Instant now) {
+  deliveries_.bind(1, (now - kDeliveriesKept).ms);
+  deliveries_.bind(2, kDeliveryRows);
+  deliveries_.bind(3, kRowsPerSlice);
+  return count_rows(deliveries_);
+}
+
+base::Result<std::int64_t> Sweeper::delete_actions(base::Instant now) {
+  audit_.bind(1, (now - kAuditKept).ms);
+  audit_.bind(2, kAuditRows);
+  audit_.bind(3, kRowsPerSlice);
+  return count_rows(audit_);
+}
+
+base::Result<std::int64_t> Sweeper::count_rows(Statement& statement) {
+  const ResetOnExit guard(statement);
+  std::int64_t rows = 0;
+  for (Step step = statement.step(); step != Step::done; step = statement.step()) {
     if (step == Step::failed) return failed();
-    ++gone;
+    ++rows;
   }
-  if (gone < kRowsPerSlice) batches_checked_ = now;
-  return gone > 0;
+  return rows;
 }
 
 }  // namespace jobbie::store

@@ -1,4 +1,6 @@
-// The sweeper: carries out sweeps and drops old batches, a slice at a time.
+// The sweeper: carries out sweeps and drops old batches and what is old in the audit log and
+// among the deliveries of webhooks, a slice
+// at a time.
 //
 // Works on the writer's thread between its transactions, each slice a transaction of its own, so
 // that a sweep of millions of rows holds nobody up. Sweeps stand in the file until they are done:
@@ -37,6 +39,9 @@ class Sweeper {
   /// Deletes up to kRowsPerSlice rows; true when none are left.
   base::Result<bool> delete_rows(const Row& row);
   base::Result<bool> delete_batches();
+  base::Result<std::int64_t> delete_actions(base::Instant now);
+  base::Result<std::int64_t> delete_deliveries(base::Instant now);
+  base::Result<std::int64_t> count_rows(Statement& statement);
   base::Result<void> finish(const Row& row);
   std::unexpected<base::Error> failed();
 
@@ -47,6 +52,8 @@ class Sweeper {
   Statement select_;
   Statement forget_;
   Statement batches_;
+  Statement audit_;
+  Statement deliveries_;
   Statement now_;
   std::int64_t current_ = 0;      ///< the sweep that the place below belongs to
   std::int64_t after_ended_ = 0;  ///< rows up to here have been looked at …

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the conformance cases against a server.
 
-    run.py --url http://127.0.0.1:8080 [--only TEXT] [FILE...]
+    run.py --url http://127.0.0.1:8080 [--only TEXT] [--key SECRET] [FILE...]
 
 Prints one line for each case that fails and a count; the exit code is 1 if any did. README.md tells
 what a case looks like.
@@ -77,14 +77,19 @@ def look_up(body, path):
 
 
 class Runner:
-    def __init__(self, url):
+    def __init__(self, url, key=""):
         parts = urllib.parse.urlsplit(url)
         self.host, self.prefix = parts.netloc, parts.path.rstrip("/")
         self.run = format(time.time_ns(), "x")
         self.count = 0
+        self.key = key
 
     def send(self, request):
         headers = dict(request.get("headers", {}))
+        if self.key:
+            headers.setdefault("Authorization", f"Bearer {self.key}")
+        if not headers.get("Authorization", "-"):
+            del headers["Authorization"]  # a step that shows no key
         body = None
         if "raw" in request:
             body = request["raw"].encode("utf-8", "surrogateescape")
@@ -137,9 +142,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--url", required=True)
     parser.add_argument("--only", default="", help="run cases whose name contains this")
+    parser.add_argument("--key", default="", help="shown with every request that says nothing else")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     options = parser.parse_args()
-    runner = Runner(options.url)
+    runner = Runner(options.url, options.key)
     failures = 0
     for file in options.files or sorted(HERE.glob("*.json")):
         for case in json.loads(file.read_text(encoding="utf-8")):

@@ -9,11 +9,14 @@ import os
 import sys
 import unittest
 
-from e2e_bulk import *  # noqa: F401,F403  the tests themselves
+from e2e_access import *  # noqa: F401,F403  the tests themselves
+from e2e_bulk import *  # noqa: F401,F403
 from e2e_clients import *  # noqa: F401,F403
 from e2e_limits import *  # noqa: F401,F403
 from e2e_program import *  # noqa: F401,F403
+from e2e_traces import *  # noqa: F401,F403
 from e2e_watch import *  # noqa: F401,F403
+from e2e_webhooks import *  # noqa: F401,F403
 from support import Options
 
 

@@ -86,6 +86,11 @@ class ReplyPrinter {
       out += (i == 0 ? " then " : ", ") + names_.show(r.next_runs[i]);
     return out + "\n";
   }
+  /// Of commands that scripts do not have.
+  template <typename Other>
+  std::string operator()(const Other&) const {
+    return "done\n";
+  }
 
  private:
   const command::Command& command_;

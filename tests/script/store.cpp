@@ -49,7 +49,9 @@ std::string key_of(const command::Item& item) {
             return fmt::format("idempotency {}", r.key.view());
           },
           [](const model::TaskRecord& r) { return fmt::format("task {:020}", r.number); },
-          [](const model::BulkRecord& r) { return "bulk " + padded(r.id.ulid); }},
+          [](const model::BulkRecord& r) { return "bulk " + padded(r.id.ulid); },
+          // Of commands that scripts do not have.
+          [](const auto& r) { return "other " + padded(r.id.ulid); }},
       item);
 }
 
@@ -75,7 +77,7 @@ void MapStore::apply(const command::Changes& changes) {
             },
             [&](const command::RemovedBulk& r) { items_.erase("bulk " + padded(r.bulk.ulid)); },
             // Logs live beside the items, and nobody asks this store for them.
-            [](const command::LoggedLines&) {}},
+            [](const command::LoggedLines&) {}, [](const auto&) {}},
         change);
   }
 }

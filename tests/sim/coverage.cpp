@@ -62,6 +62,10 @@ std::size_t kind_of(const command::Command& command, const command::Reply& reply
     std::size_t operator()(const command::ScheduleReply& r) const {
       return kind_of_schedule(command, r);
     }
+    // Replies to what the workload does not send.
+    std::size_t operator()(const command::KeyReply&) const { return kFirst; }
+    std::size_t operator()(const command::WebhookReply&) const { return kFirst; }
+    std::size_t operator()(const command::DeliveryReply&) const { return kFirst; }
   };
   return std::min(std::visit(Kind{command}, reply), kAnswers - 1);
 }
@@ -95,7 +99,16 @@ constexpr std::array<const char*, kVerbs> kVerbNames = {"enqueue",
                                                         "append_logs",
                                                         "start_bulk",
                                                         "bulk_step",
-                                                        "end_bulk"};
+                                                        "end_bulk",
+                                                        "restrict",
+                                                        "record_action",
+                                                        "create_key",
+                                                        "revoke_key",
+                                                        "put_webhook",
+                                                        "remove_webhook",
+                                                        "test_webhook",
+                                                        "retry_delivery",
+                                                        "settle_delivery"};
 
 std::string state_name(std::size_t state) {
   return state == kNoState ? "none" : model::to_string(static_cast<State>(state));

@@ -20,7 +20,7 @@ namespace jobbie::sim {
 
 /// Kinds of answers: refusals first, then what the verb makes of success (see coverage.cpp).
 inline constexpr std::size_t kAnswers = 64;
-inline constexpr std::size_t kRefusals = 12;
+inline constexpr std::size_t kRefusals = 13;
 
 /// Plain counters, so that processes can share and add them.
 struct Coverage {

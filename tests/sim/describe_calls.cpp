@@ -167,6 +167,10 @@ struct ShowCommand {
     return out;
   }
   Text operator()(const command::EndBulk&) const { return "end_bulk"; }
+  template <typename Other>
+  Text operator()(const Other&) const {
+    return "a command that the workload does not send";
+  }
 };
 
 struct ShowReply {
@@ -213,6 +217,10 @@ struct ShowReply {
   }
   Text operator()(const command::BulkStepped& r) const {
     return fmt::format("stepped affected {} skipped {} failed {}", r.affected, r.skipped, r.failed);
+  }
+  template <typename Other>
+  Text operator()(const Other&) const {
+    return "a reply to a command that the workload does not send";
   }
   Text operator()(const command::ScheduleReply& r) const {
     Text out = fmt::format("{} job {} next", sim::show(r.schedule), sim::show(r.job));

@@ -64,6 +64,8 @@ struct Store::Apply {
   void operator()(const model::IdempotencyRecord& r) const { store.idempotency_[key(r.key)] = r; }
   void operator()(const model::TaskRecord& r) const { store.tasks_[r.number] = r; }
   void operator()(const model::BulkRecord& r) const { store.bulks_[r.id] = r; }
+  template <typename Other>
+  void operator()(const Other&) const {}  // what the workload never makes
 
   void operator()(const command::Item& item) const { std::visit(*this, item); }
   void operator()(const command::RemovedJob& r) const { store.jobs_.erase(r.job); }

@@ -127,10 +127,25 @@ inline Named<command::Item> items() {
   };
 }
 
-/// Those that came later: the golden checkpoint stays as it was written.
+/// Items that came later: not in the golden checkpoint, whose bytes stay as they were.
 inline Named<command::Item> later_items() {
   using namespace model;
-  return {{"bulk", full_bulk()}};
+  return {
+      {"bulk", full_bulk()},
+      {"key", KeyRecord{.id = id<base::KeyId>(78), .spec = full_key()}},
+      {"webhook", WebhookRecord{.id = id<base::WebhookId>(79),
+                                .spec = full_webhook(),
+                                .delivered = 10,
+                                .failed = 11,
+                                .dropped = 12}},
+      {"delivery", full_delivery()},
+  };
+}
+
+inline Named<command::Item> all_items() {
+  auto all = items();
+  for (auto& later : later_items()) all.push_back(std::move(later));
+  return all;
 }
 
 }  // namespace jobbie::testing::golden

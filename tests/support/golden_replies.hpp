@@ -54,6 +54,13 @@ inline Named<command::Reply> replies() {
                                    .errors = {{.job = job_id(42),
                                                .code = text("unique_conflict"),
                                                .message = text("held")}}}},
+      {"key_reply", KeyReply{.key = {.id = id<base::KeyId>(78), .spec = full_key()}}},
+      {"webhook_reply", WebhookReply{.webhook = {.id = id<base::WebhookId>(79),
+                                                 .spec = full_webhook(),
+                                                 .delivered = 10,
+                                                 .failed = 11,
+                                                 .dropped = 12}}},
+      {"delivery_reply", DeliveryReply{.delivery = full_delivery()}},
   };
 }
 

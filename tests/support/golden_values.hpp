@@ -120,4 +120,37 @@ inline model::BulkRecord full_bulk() {
           .reason = text("its filter is odd")};
 }
 
+inline model::KeySpec full_key() {
+  return {.name = text("ops"),
+          .scopes = 5,
+          .queues = {text("mail.*"), text("sms")},
+          .digest = text("0123456789abcdef0123456789abcdef"),
+          .last_four = text("wxyz")};
+}
+
+inline model::WebhookSpec full_webhook() {
+  return {.url = text("https://example.com/hook"),
+          .events = 0x0123456789,
+          .queue = text("mail.*"),
+          .secret = text("s3cret"),
+          .active = false};
+}
+
+inline model::DeliveryRecord full_delivery() {
+  return {.id = id<base::DeliveryId>(80),
+          .webhook = id<base::WebhookId>(79),
+          .event = text("failed"),
+          .job = job_id(42),
+          .queue = text("emails.send"),
+          .at = {1'760'000'000'001},
+          .attempt = 3,
+          .detail = text("it broke"),
+          .state = model::DeliveryState::failed,
+          .attempts = 8,
+          .next_attempt_at = {1'760'000'000'002},
+          .status = 503,
+          .error = text("the receiver answered 503"),
+          .ended_at = {1'760'000'000'003}};
+}
+
 }  // namespace jobbie::testing::golden

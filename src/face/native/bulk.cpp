@@ -11,6 +11,7 @@
 #include "face/native/endpoints.hpp"
 #include "face/native/settle.hpp"
 #include "face/native/words.hpp"
+#include "face/parameters.hpp"
 
 namespace jobbie::face::native {
 namespace {
@@ -246,23 +247,22 @@ Outcome bulk(const Input& input) {
 Outcome bulk_operation(const Input& input) {
   const auto id = base::BulkId::parse(input.id);
   if (!id || id->is_nil()) return std::unexpected(not_found("bulk operation", input.id));
+  if (auto problem = refuse_parameters(input.request.query))
+    return std::unexpected(*std::move(problem));
   return std::make_unique<BulkLookup>(input.inbox, *id);
 }
 
 Outcome bulk_operations(const Input& input) {
-  const auto parameters = parameters_of(input.request);
-  if (!parameters) return std::unexpected(parameters.error());
-  if (!parameters->empty())
-    return std::unexpected(Problem{.status = 422,
-                                   .code = "unknown_field",
-                                   .detail = "This list takes no parameters.",
-                                   .field = std::string(shown(parameters->front().first))});
+  if (auto problem = refuse_parameters(input.request.query))
+    return std::unexpected(*std::move(problem));
   return std::make_unique<BulkLookup>(input.inbox, base::BulkId{});
 }
 
 Outcome cancel_bulk(const Input& input) {
   const auto id = base::BulkId::parse(input.id);
   if (!id || id->is_nil()) return std::unexpected(not_found("bulk operation", input.id));
+  if (auto problem = refuse_parameters(input.request.query))
+    return std::unexpected(*std::move(problem));
   auto exchange = std::make_unique<BulkCancel>(input.inbox);
   exchange->commands.emplace_back(command::EndBulk{.bulk = *id, .reason = {}});
   return exchange;

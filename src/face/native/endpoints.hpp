@@ -25,6 +25,8 @@ struct Input {
   const NativeOptions& options;
   call::Inbox& inbox;
   const http::Loop* loop = nullptr;  ///< null: there is no server
+  call::GrantPtr grant = nullptr;    ///< of the caller's key; null: everything is allowed
+  std::string_view second = {};      ///< the path's second variable part
 };
 
 using Outcome = std::expected<std::unique_ptr<Exchange>, Problem>;
@@ -114,6 +116,23 @@ void write_batch_record(base::json::Writer& json, const model::BatchRecord& batc
 /// The parameters of a query string, or the problem with it.
 [[nodiscard]] std::expected<search::Parameters, Problem> parameters_of(
     const http::Request& request);
+
+// Keys and the audit log.
+[[nodiscard]] Outcome keys(const Input& input);
+[[nodiscard]] Outcome key_create(const Input& input);
+[[nodiscard]] Outcome key_revoke(const Input& input);
+[[nodiscard]] Outcome whoami(const Input& input);
+[[nodiscard]] Outcome audit(const Input& input);
+
+// Webhooks.
+[[nodiscard]] Outcome webhooks(const Input& input);
+[[nodiscard]] Outcome webhook(const Input& input);
+[[nodiscard]] Outcome webhook_create(const Input& input);
+[[nodiscard]] Outcome webhook_update(const Input& input);
+[[nodiscard]] Outcome webhook_delete(const Input& input);
+[[nodiscard]] Outcome webhook_test(const Input& input);
+[[nodiscard]] Outcome deliveries(const Input& input);
+[[nodiscard]] Outcome delivery_retry(const Input& input);
 
 void healthz(Answer& out);
 void readyz(const call::Health& health, Answer& out);

@@ -131,14 +131,19 @@ void EventHub::watch(http::Responder responder, const EventWatch& wanted) {
     head.body += "\n\n";
   }
   auto stream = responder.stream(std::move(head));
-  add(number, std::make_unique<EventStream>(std::move(stream), wanted, wanted.after.value_or(now)));
+  auto watcher =
+      std::make_unique<EventStream>(std::move(stream), wanted, wanted.after.value_or(now));
+  watcher->grant = wanted.grant;
+  add(number, std::move(watcher));
 }
 
 void EventHub::follow(http::Responder responder, const LogFollow& wanted) {
   if (!admits(responder)) return;
   const auto number = prepare(responder);
-  add(number,
-      std::make_unique<LogStream>(*this, number, std::move(responder), wanted, feed_->end()));
+  auto watcher =
+      std::make_unique<LogStream>(*this, number, std::move(responder), wanted, feed_->end());
+  watcher->grant = wanted.grant;
+  add(number, std::move(watcher));
 }
 
 void EventHub::add(std::uint64_t number, std::unique_ptr<Watcher> watcher) {
@@ -212,8 +217,22 @@ void EventHub::pump() {
   forget_ended();
 }
 
+/// Streams whose key has gone since the last look end as well.
+void EventHub::end_revoked() {
+  const auto* board = service_.keys();
+  if (board == nullptr || board->generation() == keys_seen_) return;
+  keys_seen_ = board->generation();
+  const auto ring = board->current();
+  serving_ = true;
+  for (auto& [number, watcher] : watchers_)
+    if (watcher != nullptr && watcher->grant && !ring->holds(*watcher->grant)) watcher.reset();
+  serving_ = false;
+  forget_ended();
+}
+
 /// Once a second while somebody watches; more often while somebody has to catch up.
 void EventHub::tick() {
+  end_revoked();
   if (watchers_.empty()) {
     ticking_ = false;
     return;

@@ -32,6 +32,8 @@ class Watcher {
   virtual Standing serve(EventPages& pages) = 0;
   /// Nothing was written for a while: a sign of life keeps the connection open.
   virtual void beat() = 0;
+  /// Of the key that the stream was asked for with: when that goes, the stream ends.
+  call::GrantPtr grant;
 };
 
 /// It must outlive the server whose loop it belongs to; the service must outlive it.
@@ -66,6 +68,7 @@ class EventHub final : public call::EventListener {
   void pump();
   void tick();
   void forget_ended();
+  void end_revoked();
 
   http::Loop& loop_;
   call::Service& service_;
@@ -80,6 +83,7 @@ class EventHub final : public call::EventListener {
   bool pump_is_due_ = false;
   bool ticking_ = false;
   bool any_behind_ = false;
+  std::uint64_t keys_seen_ = 0;  ///< the generation of keys that the streams were held against
   std::int64_t pumped_ms_ = 0;
   std::int64_t next_beat_ms_ = 0;
 };

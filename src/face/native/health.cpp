@@ -3,6 +3,7 @@
 
 #include "base/json_writer.hpp"
 #include "face/native/endpoints.hpp"
+#include "face/parameters.hpp"
 
 namespace jobbie::face::native {
 namespace {
@@ -57,6 +58,8 @@ class ClusterStatus final : public Exchange {
 }  // namespace
 
 Outcome cluster_status(const Input& input) {
+  if (auto problem = refuse_parameters(input.request.query))
+    return std::unexpected(*std::move(problem));
   auto exchange = std::make_unique<ClusterStatus>(input.inbox);
   exchange->query = call::StatusQuery{};
   return exchange;
@@ -82,7 +85,7 @@ void readyz(const call::Health& health, Answer& out) {
 
 void root(Answer& out) {
   out.body =
-      R"({"name":"jobbie","api":"/api/v1","health":"/healthz","ready":"/readyz","metrics":"/metrics"})";
+      R"({"name":"jobbie","api":"/api/v1","health":"/healthz","ready":"/readyz","metrics":"/metrics","openapi":"/api/v1/openapi.json"})";
 }
 
 }  // namespace jobbie::face::native

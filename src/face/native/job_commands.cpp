@@ -54,6 +54,7 @@ class WhyExchange final : public Exchange {
     const auto* why = std::get_if<call::Why>(&answer);
     if (why == nullptr) return face::write(Problem{}, out);
     if (!why->found) return face::write(not_found("job", job_.text()), out);
+    if (!may_show(why->queue, out)) return;
     Writer json(out.body);
     json.begin_object();
     json.member("job_id").id(job_);

@@ -112,10 +112,12 @@ class Lookup final : public Exchange {
     if (found == nullptr) return write(Problem{}, out);
     if (!*found) return write(not_found(kJob ? "job" : "batch", id_.text()), out);
     Writer json(out.body);
-    if constexpr (kJob)
-      write_job(json, **found);
-    else
-      write_batch(json, **found);
+    if constexpr (kJob) {
+      if (may_show((*found)->spec.queue, out)) write_job(json, **found);
+    } else {
+      const auto& callback = (*found)->callback_queue;
+      if (callback.empty() || may_show(callback, out)) write_batch(json, **found);
+    }
   }
 
   Id id_;

@@ -7,6 +7,7 @@
 
 #include "base/json_writer.hpp"
 #include "face/exchange.hpp"
+#include "face/native/access.hpp"
 #include "face/native/logs.hpp"
 #include "face/native/sse.hpp"
 
@@ -76,11 +77,13 @@ void LogStream::take(call::Trouble trouble, const call::Answer& answer) {
   asking_ = false;
   const auto* log = std::get_if<call::JobLog>(&answer);
   const bool failed = trouble != call::Trouble::none || log == nullptr;
-  if (!begun_ && (failed || !log->found)) {
+  const bool hidden = !failed && wanted_.grant && !wanted_.grant->allows(log->queue.view());
+  if (!begun_ && (failed || !log->found || hidden)) {
     Answer out;
     write(trouble != call::Trouble::none ? problem_of(trouble)
           : log == nullptr               ? Problem{}
-                                         : not_found("job", wanted_.job.text()),
+          : !log->found                  ? not_found("job", wanted_.job.text())
+                                         : forbidden_queue(),
           out);
     over_ = true;
     send(responder_, std::move(out));

@@ -47,6 +47,7 @@ class LogPageAnswer final : public Exchange {
     const auto* log = std::get_if<call::JobLog>(&answer);
     if (log == nullptr) return write(Problem{}, out);
     if (!log->found) return write(not_found("job", asked_.job.text()), out);
+    if (!may_show(log->queue, out)) return;
     const auto& page = log->page;
     Writer json(out.body);
     json.begin_object();

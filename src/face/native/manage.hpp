@@ -63,6 +63,8 @@ struct Shape {
   std::string_view what;  ///< in "There is no … of that name."
   void (*write)(base::json::Writer& json, const Record& record, base::Instant now);
   std::string (*name)(const Record& record);
+  /// Where a record belongs to a queue: that. Keys for other queues do not see it.
+  const base::Blob& (*queue)(const Record& record) = nullptr;
 };
 
 /// `{"queues": […], "cursor": …, "has_more": …}`.
@@ -78,7 +80,9 @@ class ListExchange final : public Exchange {
     base::json::Writer json(out.body);
     json.begin_object();
     json.member(shape_.list).begin_array();
-    for (const auto& row : page->rows) shape_.write(json, row, page->now);
+    for (const auto& row : page->rows)
+      if (!shape_.queue || !grant || grant->allows(shape_.queue(row).view()))
+        shape_.write(json, row, page->now);
     json.end_array();
     json.member("cursor");
     if (page->more && !page->rows.empty())
@@ -104,6 +108,7 @@ class OneExchange final : public Exchange {
     const auto* page = std::get_if<call::Page<Record>>(&answer);
     if (page == nullptr) return face::write(Problem{}, out);
     if (page->rows.empty()) return face::write(not_found(shape_.what, asked_), out);
+    if (shape_.queue && !may_show(shape_.queue(page->rows.front()), out)) return;
     base::json::Writer json(out.body);
     shape_.write(json, page->rows.front(), page->now);
   }

@@ -7,11 +7,14 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "face/native/access.hpp"
 #include "face/native/bulk.hpp"
 #include "face/native/endpoints.hpp"
 #include "face/native/event_hub.hpp"
+#include "face/native/openapi.hpp"
 #include "face/native/sse.hpp"
 #include "face/native/watch.hpp"
+#include "face/parameters.hpp"
 #include "model/limits.hpp"
 
 namespace jobbie::face {
@@ -100,6 +103,21 @@ constexpr std::array kRoutes = {
     Route{Method::get, "/api/v1/bulk/{id}", native::bulk_operation},
     Route{Method::del, "/api/v1/bulk/{id}", native::cancel_bulk},
     Route{Method::get, "/api/v1/bulk/{id}/progress", native::bulk_operation},
+    Route{Method::get, "/api/v1/whoami", native::whoami},
+    Route{Method::get, "/api/v1/keys", native::keys},
+    Route{Method::post, "/api/v1/keys", native::key_create},
+    Route{Method::del, "/api/v1/keys/{id}", native::key_revoke},
+    Route{Method::get, "/api/v1/audit", native::audit},
+    Route{Method::get, "/api/v1/openapi.json", nullptr},
+    Route{Method::get, "/api/v1/webhooks", native::webhooks},
+    Route{Method::post, "/api/v1/webhooks", native::webhook_create},
+    Route{Method::get, "/api/v1/webhooks/{id}", native::webhook},
+    Route{Method::put, "/api/v1/webhooks/{id}", native::webhook_update},
+    Route{Method::del, "/api/v1/webhooks/{id}", native::webhook_delete},
+    Route{Method::post, "/api/v1/webhooks/{id}/test", native::webhook_test},
+    Route{Method::get, "/api/v1/webhooks/{id}/deliveries", native::deliveries},
+    Route{Method::post, "/api/v1/webhooks/{id}/deliveries/{delivery}/retry",
+          native::delivery_retry},
     Route{Method::get, "/healthz", nullptr},
     Route{Method::get, "/readyz", nullptr},
     Route{Method::get, "/", nullptr},
@@ -138,12 +156,14 @@ Problem routing_problem(http::Match& match, const http::Request& request) {
   }
 }
 
-void prepare_watch(const http::Request& request, Prepared& prepared) {
+void prepare_watch(const http::Request& request, const call::GrantPtr& grant, Prepared& prepared) {
   auto watch = native::read_event_watch(request);
-  if (watch)
-    prepared.watch = std::make_unique<native::EventWatch>(*std::move(watch));
-  else
-    write(watch.error(), prepared.answer);
+  if (!watch) return write(watch.error(), prepared.answer);
+  // Without a filter the stream has what the key is for; with one, that must be all of it.
+  if (grant && !watch->queue.empty() && !grant->covers(watch->queue))
+    return write(native::forbidden_queue(), prepared.answer);
+  watch->grant = grant;
+  prepared.watch = std::make_unique<native::EventWatch>(*std::move(watch));
 }
 
 /// Whether the log is to be followed; a request that cannot be read is left to its endpoint.
@@ -151,7 +171,7 @@ bool prepare_follow(const native::Input& input, Prepared& prepared) {
   const auto read = native::read_log_read(input);
   if (!read || !read->follow) return false;
   prepared.follow = std::make_unique<native::LogFollow>(
-      native::LogFollow{.job = read->job, .after = read->after});
+      native::LogFollow{.job = read->job, .after = read->after, .grant = input.grant});
   // A browser that lost its connection says which line it has seen.
   const auto seen = native::parse_position(input.request.header("last-event-id"));
   if (seen) prepared.follow->after = seen->index;
@@ -167,11 +187,19 @@ Prepared::~Prepared() = default;
 
 Native::~Native() = default;
 
+std::vector<RouteName> native_routes() {
+  std::vector<RouteName> names;
+  for (const auto& route : kRoutes) names.push_back({route.method, route.pattern});
+  return names;
+}
+
 Native::Native(call::Service& service, Options options)
     : service_(service), options_(std::move(options)) {
   options_.max_payload_bytes = std::min(options_.max_payload_bytes, model::limits::kPayload);
-  for (std::size_t i = 0; i < kRoutes.size(); ++i)
+  for (std::size_t i = 0; i < kRoutes.size(); ++i) {
     router_.add(kRoutes[i].method, kRoutes[i].pattern, i);
+    access_.push_back(native::access_of(kRoutes[i].method, kRoutes[i].pattern));
+  }
 }
 
 std::optional<std::size_t> Native::body_limit(http::Method method, std::string_view path) const {
@@ -181,49 +209,97 @@ std::optional<std::size_t> Native::body_limit(http::Method method, std::string_v
   return kRoutes[match.route].many ? std::max(one, options_.max_batch_bytes) : one;
 }
 
-Prepared Native::prepare(const http::Request& request, call::Inbox& inbox,
-                         const http::Loop* loop) const {
+/// The grant of the caller's key; a problem when there is none, or it is not enough.
+std::optional<Problem> Native::admit(const http::Request& request, std::size_t route,
+                                     const http::Loop* loop, call::GrantPtr& grant) {
+  const native::Access& access = access_[route];
+  if (!options_.require_keys || access.need == native::Access::Need::nothing) return std::nullopt;
+  const call::KeyBoard* board = service_.keys();
+  static const call::KeyRing kNoKeys{{}};
+  const std::size_t view = loop != nullptr ? loop->index() : 0;
+  auto found = native::authorise(request, access,
+                                 board == nullptr ? kNoKeys : key_views_.at(view).of(*board));
+  if (!found) return std::move(found).error();
+  grant = *std::move(found);
+  return std::nullopt;
+}
+
+Prepared Native::prepare(const http::Request& request, call::Inbox& inbox, const http::Loop* loop) {
   Prepared prepared;
   auto match = router_.match(request.method, request.path);
   if (match.outcome != http::Match::Outcome::found) {
     write(routing_problem(match, request), prepared.answer);
     return prepared;
   }
-  const Route& route = kRoutes[match.route];
-  if (route.endpoint == nullptr) {
-    if (route.pattern == "/healthz")
-      native::healthz(prepared.answer);
-    else if (route.pattern == "/readyz")
-      native::readyz(service_.health(), prepared.answer);
-    else if (route.pattern == "/api/v1/events")
-      prepare_watch(request, prepared);
-    else
-      native::root(prepared.answer);
+  call::GrantPtr grant;
+  if (auto problem = admit(request, match.route, loop, grant)) {
+    write(*problem, prepared.answer);
     return prepared;
+  }
+  if (kRoutes[match.route].endpoint == nullptr) {
+    answer_here(request, match.route, grant, prepared);
+    return prepared;
+  }
+  // What is asked for by a body is not asked for by parameters.
+  if (request.method == Method::post || request.method == Method::put) {
+    if (const auto problem = refuse_parameters(request.query)) {
+      write(*problem, prepared.answer);
+      return prepared;
+    }
   }
   if (!request.body.empty() && !is_json_type(request.content_type())) {
     write(bad_media_type(request.content_type()), prepared.answer);
     return prepared;
   }
-  const native::Input input{.request = request,
-                            .id = match.parameter[0],
-                            .options = options_,
-                            .inbox = inbox,
-                            .loop = loop};
-  if (route.endpoint == native::job_logs && prepare_follow(input, prepared)) return prepared;
-  auto outcome = route.endpoint(input);
-  if (!outcome) {
-    write(outcome.error(), prepared.answer);
-    return prepared;
-  }
+  ask_endpoint({.request = request,
+                .id = match.parameter[0],
+                .options = options_,
+                .inbox = inbox,
+                .loop = loop,
+                .grant = std::move(grant),
+                .second = match.parameter[1]},
+               match.route, prepared);
+  return prepared;
+}
+
+/// What needs no call of its own.
+void Native::answer_here(const http::Request& request, std::size_t route,
+                         const call::GrantPtr& grant, Prepared& prepared) const {
+  const auto pattern = kRoutes[route].pattern;
+  if (pattern == "/healthz")
+    native::healthz(prepared.answer);
+  else if (pattern == "/readyz")
+    native::readyz(service_.health(), prepared.answer);
+  else if (pattern == "/api/v1/events")
+    prepare_watch(request, grant, prepared);
+  else if (pattern == "/api/v1/openapi.json")
+    native::openapi(request, prepared.answer);
+  else
+    native::root(prepared.answer);
+}
+
+void Native::ask_endpoint(const native::Input& input, std::size_t route, Prepared& prepared) const {
+  const Endpoint endpoint = kRoutes[route].endpoint;
+  if (endpoint == native::job_logs && prepare_follow(input, prepared)) return;
+  auto outcome = endpoint(input);
+  if (!outcome) return write(outcome.error(), prepared.answer);
   auto exchange = *std::move(outcome);
+  if (input.grant) {
+    if (auto problem = native::check_queues(*input.grant, *exchange))
+      return write(*problem, prepared.answer);
+    exchange->grant = input.grant;
+  }
+  const auto* bulk = std::get_if<call::BulkQuery>(&exchange->query);
+  const bool acts = bulk == nullptr ? !exchange->commands.empty() : !bulk->dry_run;
+  if (const auto& access = access_[route]; !access.action.empty() && acts)
+    exchange->audit =
+        native::describe_action(access, input.grant.get(), input.request, input.id, *exchange);
   exchange->seal();
   // A list in which nothing names a job leaves nothing for the node to do.
   if (exchange->commands.empty() && std::holds_alternative<std::monostate>(exchange->query))
     exchange->write_answer(prepared.answer);
   else
     prepared.exchange = std::move(exchange);
-  return prepared;
 }
 
 void Native::handle(const http::Request& request, http::Responder responder) {

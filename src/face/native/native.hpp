@@ -10,12 +10,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/time.hpp"
 #include "call/call.hpp"
 #include "face/answer.hpp"
 #include "face/exchange.hpp"
 #include "face/inbox.hpp"
+#include "face/problem.hpp"
 #include "http/limits.hpp"
 #include "http/router.hpp"
 #include "http/server.hpp"
@@ -31,11 +33,15 @@ struct NativeOptions {
   base::Duration max_wait = base::seconds(60);
   /// Of the program, for the metrics.
   std::string version = "unknown";
+  /// Every request must show a key, but for the few that are open to all.
+  bool require_keys = false;
 };
 
 namespace native {
 class EventHub;
+struct Access;
 struct EventWatch;
+struct Input;
 struct LogFollow;
 }  // namespace native
 
@@ -52,6 +58,14 @@ struct Prepared {
   Answer answer;  ///< where the others are null
 };
 
+/// A method and a pattern of paths, as http::Router takes them.
+struct RouteName {
+  http::Method method = http::Method::get;
+  std::string_view pattern;
+};
+/// All that the face answers, for those who must know every route.
+[[nodiscard]] std::vector<RouteName> native_routes();
+
 /// Thread-safe as far as http::Handler asks: each loop's requests on that loop's thread. It must
 /// outlive the server, and the service must outlive it.
 class Native final : public http::Handler {
@@ -66,18 +80,25 @@ class Native final : public http::Handler {
 
   /// The first half of handle(). The exchange will come back to `inbox`.
   [[nodiscard]] Prepared prepare(const http::Request& request, call::Inbox& inbox,
-                                 const http::Loop* loop = nullptr) const;
+                                 const http::Loop* loop = nullptr);
 
  private:
+  std::optional<Problem> admit(const http::Request& request, std::size_t route,
+                               const http::Loop* loop, call::GrantPtr& grant);
+  void answer_here(const http::Request& request, std::size_t route, const call::GrantPtr& grant,
+                   Prepared& prepared) const;
+  void ask_endpoint(const native::Input& input, std::size_t route, Prepared& prepared) const;
   LoopInbox& inbox_of(http::Loop& loop);
   native::EventHub& hub_of(http::Loop& loop);
 
   call::Service& service_;
   Options options_;
   http::Router router_;
+  std::vector<native::Access> access_;  ///< by route
   /// By loop; each is made and used on its loop's thread alone.
   std::array<std::unique_ptr<LoopInbox>, http::kMaxThreads> inboxes_;
   std::array<std::unique_ptr<native::EventHub>, http::kMaxThreads> hubs_;
+  std::array<call::KeyView, http::kMaxThreads> key_views_;
 };
 
 }  // namespace jobbie::face

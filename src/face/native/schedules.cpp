@@ -43,7 +43,10 @@ constexpr Shape<model::ScheduleRecord> kScheduleShape{
     .list = "schedules",
     .what = "schedule",
     .write = write_schedule,
-    .name = [](const model::ScheduleRecord& schedule) { return schedule.id.text(); }};
+    .name = [](const model::ScheduleRecord& schedule) { return schedule.id.text(); },
+    .queue = [](const model::ScheduleRecord& schedule) -> const base::Blob& {
+      return schedule.spec.job.queue;
+    }};
 
 /// The answer to whatever changes a schedule: the schedule as it is now, with its next runs.
 class ScheduleExchange final : public Exchange {
@@ -147,7 +150,8 @@ Outcome schedule(const Input& input) {
             write_next_runs(json, record, now);
             json.end_object();
           },
-      .name = kScheduleShape.name};
+      .name = kScheduleShape.name,
+      .queue = kScheduleShape.queue};
   auto exchange =
       std::make_unique<OneExchange<model::ScheduleRecord>>(input.inbox, kWithRuns, input.id);
   exchange->query = call::SchedulesQuery{.after = {}, .limit = 1, .only = *id};

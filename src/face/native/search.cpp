@@ -120,20 +120,11 @@ std::expected<search::Parameters, Problem> parameters_of(const http::Request& re
   if (parameters) return *std::move(parameters);
   return std::unexpected(
       Problem{.status = 400,
-              .code = "bad_path",
+              .code = "bad_query",
               .detail = "The query has a malformed escape, or too many parameters."});
 }
 
 Outcome search_jobs(const Input& input) {
-  if (!input.request.query.empty()) {
-    const auto parameters = parameters_of(input.request);
-    if (!parameters) return std::unexpected(parameters.error());
-    const auto& name = parameters->front().first;
-    return std::unexpected(Problem{.status = 422,
-                                   .code = "unknown_field",
-                                   .detail = "A search is asked for in the body.",
-                                   .field = std::string(shown(name))});
-  }
   // A search without a body is one without conditions.
   return search_for(input, input.request.body.empty() ? search::Request{}
                                                       : search::read_request(input.request.body));

@@ -35,6 +35,7 @@ std::optional<Problem> read_types(std::string_view list, std::uint64_t& out) {
 bool EventWatch::wants(const command::Event& event) const {
   if (types != 0 && (types >> static_cast<unsigned>(event.type) & 1) == 0) return false;
   if (!job.is_nil() && event.job != job) return false;
+  if (grant && !grant->allows(event.queue.view())) return false;
   return queue.empty() || base::glob_match(queue, event.queue.view());
 }
 

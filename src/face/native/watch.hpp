@@ -8,6 +8,7 @@
 
 #include "base/id.hpp"
 #include "call/event_feed.hpp"
+#include "call/keys.hpp"
 #include "face/problem.hpp"
 #include "http/message.hpp"
 
@@ -20,6 +21,7 @@ struct EventWatch {
   base::JobId job;                           ///< nil: all
   std::optional<call::EventPosition> after;  ///< what the client has seen; nothing: it begins now
   bool lost = false;                         ///< it named a place that is none of ours
+  call::GrantPtr grant;                      ///< null: all queues may be seen
 
   [[nodiscard]] bool wants(const command::Event& event) const;
 };
@@ -27,7 +29,8 @@ struct EventWatch {
 /// GET /api/v1/jobs/{id}/logs?follow=true.
 struct LogFollow {
   base::JobId job;
-  std::uint64_t after = 0;  ///< lines up to this one have been seen
+  std::uint64_t after = 0;         ///< lines up to this one have been seen
+  call::GrantPtr grant = nullptr;  ///< null: all queues may be seen
 };
 
 [[nodiscard]] std::expected<EventWatch, Problem> read_event_watch(const http::Request& request);

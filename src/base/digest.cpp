@@ -1,0 +1,52 @@
+// OpenSSL's libcrypto behind four functions: its headers stay in here.
+#include "base/digest.hpp"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/sha.h>
+
+#include "base/check.hpp"
+
+namespace jobbie::base {
+namespace {
+
+const unsigned char* start_of(std::string_view bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes.data());
+}
+
+}  // namespace
+
+Sha256 sha256(std::string_view bytes) {
+  Sha256 out;
+  const auto* done = SHA256(start_of(bytes), bytes.size(), out.data());
+  JOBBIE_CHECK(done != nullptr);
+  return out;
+}
+
+Sha256 hmac_sha256(std::string_view key, std::string_view bytes) {
+  Sha256 out;
+  unsigned int length = 0;
+  const auto* done = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), start_of(bytes),
+                          bytes.size(), out.data(), &length);
+  JOBBIE_CHECK(done != nullptr && length == out.size());
+  return out;
+}
+
+std::string hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+bool constant_time_equal(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+}  // namespace jobbie::base

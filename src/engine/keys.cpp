@@ -1,0 +1,134 @@
+// API keys, what a restricted key keeps its holder from, and actions for the audit log.
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "base/glob.hpp"
+#include "engine/core.hpp"
+
+namespace jobbie::engine {
+namespace {
+
+bool is_admin(const model::KeyRecord& key) {
+  return (key.spec.scopes & model::scope_bit(model::Scope::admin)) != 0;
+}
+
+/// The job that a command is about; nil: none, or many.
+struct JobOf {
+  JobId operator()(const command::Ack& c) const { return c.ref.job; }
+  JobId operator()(const command::Fail& c) const { return c.ref.job; }
+  JobId operator()(const command::AppendLogs& c) const { return c.ref.job; }
+  JobId operator()(const command::Cancel& c) const { return c.job; }
+  JobId operator()(const command::Retry& c) const { return c.job; }
+  JobId operator()(const command::Requeue& c) const { return c.job; }
+  JobId operator()(const command::Move& c) const { return c.job; }
+  JobId operator()(const command::Delete& c) const { return c.job; }
+  JobId operator()(const command::SetPriority& c) const { return c.job; }
+  template <typename Other>
+  JobId operator()(const Other& /*command*/) const {
+    return {};
+  }
+};
+
+ScheduleId schedule_of(const command::Command& command) {
+  if (const auto* update = std::get_if<command::UpdateSchedule>(&command)) return update->schedule;
+  if (const auto* act = std::get_if<command::ScheduleCommand>(&command)) return act->schedule;
+  return {};
+}
+
+}  // namespace
+
+Reply Core::run(const command::Restrict& c) {
+  allowed_queues = &c.queues;
+  restricted_commands = std::uint64_t{c.commands} + 1;  // this one counts as well
+  return command::Done{};
+}
+
+bool Core::is_allowed(std::string_view queue) const {
+  return base::matches_any(*allowed_queues, queue);
+}
+
+std::optional<Refusal> Core::forbid_queue(std::string_view queue) const {
+  if (is_allowed(queue)) return std::nullopt;
+  return refuse(Refused::forbidden, "", "the key is not for this queue");
+}
+
+std::optional<Refusal> Core::forbid(const command::Command& command) {
+  if (const JobId id = std::visit(JobOf{}, command); !id.is_nil()) {
+    const Slot slot = locate(id);
+    return slot == 0 ? std::nullopt : forbid_queue(queue_of(jobs[slot]).name.view());
+  }
+  if (const ScheduleId id = schedule_of(command); !id.is_nil()) {
+    const Schedule* schedule = find_schedule(id);
+    return schedule == nullptr ? std::nullopt
+                               : forbid_queue(schedule->record.spec.job.queue.view());
+  }
+  return std::nullopt;
+}
+
+/// The replies of the commands before it are the last ones there are.
+Reply Core::run(const command::RecordAction& c) {
+  model::AuditRecord record{.at = meta.now,
+                            .key = c.key,
+                            .name = c.name,
+                            .address = c.address,
+                            .action = c.action,
+                            .target = c.target,
+                            .outcome = Blob("ok")};
+  const auto& replies = outcome->replies;
+  const auto meant = std::min<std::size_t>(c.commands, replies.size());
+  for (auto i = replies.size() - meant; i < replies.size(); ++i) {
+    const auto* refusal = std::get_if<Refusal>(&replies[i]);
+    if (refusal == nullptr) continue;
+    record.outcome = Blob(command::to_string(refusal->code));
+    break;
+  }
+  audited.push_back(std::move(record));
+  return command::Done{};
+}
+
+model::KeyRecord* Core::find_key(std::string_view name) {
+  for (auto& [sequence, key] : api_keys)
+    if (key.spec.name.view() == name) return &key;
+  return nullptr;
+}
+
+Reply Core::run(const command::CreateKey& c) {
+  const model::KeyRecord* old = find_key(c.key.name.view());
+  if (old != nullptr && !c.replace)
+    return refuse(Refused::name_taken, "name", "a key of that name exists");
+  for (const auto& [sequence, key] : api_keys)
+    if (&key != old && key.spec.digest == c.key.digest)
+      return refuse(Refused::invalid, "secret", "another key has the same secret");
+  if (old == nullptr && api_keys.size() >= model::limits::kKeys)
+    return refuse(Refused::limit_reached, "name", "there are too many keys");
+  if (old != nullptr) {
+    removals.emplace_back(command::RemovedKey{old->id});
+    api_keys.erase(old->id.sequence());
+  }
+  const auto sequence = meta.next_sequence++;
+  const auto [entry, fresh] = api_keys.emplace(
+      sequence, model::KeyRecord{.id = base::KeyId{next_ulid(sequence)}, .spec = c.key});
+  changed_keys.push_back(sequence);
+  ++keys_revision;
+  return command::KeyReply{entry->second};
+}
+
+Reply Core::run(const command::RevokeKey& c) {
+  const auto found = api_keys.find(c.key.sequence());
+  if (found == api_keys.end() || found->second.id != c.key)
+    return refuse(Refused::not_found, "key_id", "there is no such key");
+  const bool last_admin = is_admin(found->second) &&
+                          std::count_if(api_keys.begin(), api_keys.end(), [](const auto& entry) {
+                            return is_admin(entry.second);
+                          }) == 1;
+  if (last_admin)
+    return refuse(Refused::wrong_state, "key_id",
+                  "this is the last key with the scope admin: make another one first");
+  removals.emplace_back(command::RemovedKey{c.key});
+  api_keys.erase(found);
+  ++keys_revision;
+  return command::Done{.affected = 1};
+}
+
+}  // namespace jobbie::engine

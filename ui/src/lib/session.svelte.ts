@@ -1,0 +1,50 @@
+// Who is at the screen: the API key in use, if any, and what it may do.
+const NAME = 'jobbie.key'
+
+function stored(): string {
+  try {
+    return sessionStorage.getItem(NAME) ?? localStorage.getItem(NAME) ?? ''
+  } catch {
+    return ''
+  }
+}
+
+class Session {
+  key = $state(stored())
+  /** The server wants a key, and has none or another one. */
+  wanted = $state(false)
+  auth = $state(false)
+  scopes = $state<string[] | null>(null)
+
+  get readOnly() {
+    return this.scopes !== null && !this.scopes.includes('manage') && !this.scopes.includes('admin')
+  }
+  get mayProduce() {
+    return this.scopes === null || this.scopes.some((s) => s === 'produce' || s === 'manage' || s === 'admin')
+  }
+  refused() {
+    this.wanted = true
+  }
+  use(key: string, remember: boolean) {
+    this.key = key
+    this.wanted = false
+    try {
+      sessionStorage.setItem(NAME, key)
+      if (remember) localStorage.setItem(NAME, key)
+      else localStorage.removeItem(NAME)
+    } catch {
+      // It holds until the page is left.
+    }
+  }
+  forget() {
+    this.key = ''
+    try {
+      sessionStorage.removeItem(NAME)
+      localStorage.removeItem(NAME)
+    } catch {
+      // There was nowhere to keep it.
+    }
+  }
+}
+
+export const session = new Session()
