@@ -21,9 +21,10 @@ struct ScheduleArguments {
   bool paused = false;
 };
 
-/// What a schedule's answer tells beside what it was made from.
-constexpr std::string_view kDerived[] = {"id",   "last_run",  "next_run",  "last_job_id",
-                                         "runs", "next_runs", "created_at"};
+/// What a schedule's answer tells beside what it may be made from.
+constexpr std::string_view kDerived[] = {"id",         "last_run",  "next_run",    "last_job_id",
+                                         "runs",       "next_runs", "created_at",  "depends_on",
+                                         "on_failure", "delay",     "scheduled_at"};
 
 std::string schedule_path(const std::string& id) {
   return "/api/v1/schedules/" + client::encoded(id);

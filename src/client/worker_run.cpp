@@ -36,17 +36,18 @@ Result<void> fetch_loop(Worker::State& state) {
     const int count = room();
     lock.unlock();
     const auto came = state.fetch(count);
+    const bool interrupted = !came && came.error().failure == Failure::interrupted;
+    if (!came && !interrupted && is_final(came.error())) return std::unexpected(came.error());
+    if (!came && !interrupted) state.note("fetch: " + came.error().message);
     lock.lock();
-    if (came) {
-      if (*came == 0 && state.options.stop_when_idle && state.running.empty()) return {};
+    if (interrupted || state.stopping) return {};
+    if (!came) {
+      state.freed.wait_for(lock, kAfterTrouble, [&] { return state.stopping; });
+    } else if (*came == 0 && state.options.stop_when_idle) {
+      if (state.running.empty()) return {};
       // Jobs that run may bring more: wait for one to end before asking again.
-      if (*came == 0 && state.options.stop_when_idle) state.freed.wait_for(lock, kAfterTrouble);
-      continue;
+      state.freed.wait_for(lock, kAfterTrouble);
     }
-    if (came.error().failure == Failure::interrupted || state.stopping) return {};
-    if (is_final(came.error())) return std::unexpected(came.error());
-    state.note("fetch: " + came.error().message);
-    state.freed.wait_for(lock, kAfterTrouble, [&] { return state.stopping; });
   }
 }
 

@@ -35,7 +35,7 @@ struct EventRow {
 struct Snapshot {
   std::string url;
   std::string cluster;                              ///< "leader, 1 node, up 3m"
-  std::string clock;                                ///< the server's, "10:00:15"
+  std::string clock;                                ///< UTC, "10:00:15"
   std::string trouble;                              ///< why there is nothing new
   std::vector<double> enqueued, completed, failed;  ///< by the second, the latest last
   std::string wait_p95, run_p95;

@@ -47,7 +47,9 @@ void Watcher::start() {
 
 Snapshot Watcher::snapshot() const {
   const std::lock_guard lock(mutex_);
-  return snapshot_;
+  Snapshot copy = snapshot_;
+  copy.clock = base::format_rfc3339(base::Instant{now_ms()}).substr(11, 8);
+  return copy;
 }
 
 void Watcher::want(const Wanted& wanted) {
@@ -116,10 +118,8 @@ void Watcher::ask_workers() {
 }
 
 void Watcher::ask_cluster() {
-  read("/api/v1/cluster/status", [&](const Json& status) {
-    snapshot_.cluster = cluster_text(status);
-    snapshot_.clock = status["now"].text().substr(11, 8);
-  });
+  read("/api/v1/cluster/status",
+       [&](const Json& status) { snapshot_.cluster = cluster_text(status); });
 }
 
 void Watcher::ask_jobs(const Wanted& wanted) {

@@ -5,7 +5,7 @@ import json
 import os
 import threading
 
-from cli_support import Cli, Options, free_port
+from cli_support import Cli, Options, Server, free_port
 
 
 class Program(Cli):
@@ -138,3 +138,25 @@ class Program(Cli):
         self.assertIn("jobbie-bulk-retry.1", os.listdir(folder))
         self.assertIn("jobbie.1", os.listdir(folder))
         self.assertTrue(os.path.exists(Options.binary))
+
+
+class Keys(Cli):
+    def test_a_key_may_do_what_it_is_for(self):
+        server = Server(Options.binary, os.path.join(self.folder, "guarded"), flags=["--auth"]).start()
+        self.addCleanup(server.close)
+        there = ["--url", f"http://127.0.0.1:{server.port}"]
+        admin = there + ["--token-file", os.path.join(self.folder, "guarded", "admin.key")]
+        done = self.run_cli("pause", "emails.send", *there, code=6)
+        self.assertIn("JOBBIE_TOKEN", done.stderr)
+        made = self.run_cli("keys", "create", "mailer", "--scope", "produce", "--queue", "emails.*", *admin)
+        self.assertIn("only time", made.stderr)
+        secret = made.stdout.strip()
+        self.run_cli("enqueue", "emails.send", "{}", *there, JOBBIE_TOKEN=secret)
+        self.run_cli("enqueue", "payments", "{}", *there, code=6, JOBBIE_TOKEN=secret)
+        self.run_cli("pause", "emails.send", *there, code=6, JOBBIE_TOKEN=secret)
+        rows = {row["name"]: row for row in self.lines("keys", *admin)}
+        self.assertEqual((rows["mailer"]["scopes"], rows["mailer"]["queues"]), (["produce"], ["emails.*"]))
+        self.assertNotIn(secret, self.out("keys", "list", *admin))
+        self.assertEqual(self.out("keys", "revoke", rows["mailer"]["id"], *admin), "revoked\n")
+        self.run_cli("enqueue", "emails.send", "{}", *there, code=6, JOBBIE_TOKEN=secret)
+        self.run_cli("keys", "create", "odd", "--scope", "everything", *admin, code=2)

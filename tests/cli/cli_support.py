@@ -15,7 +15,7 @@ sys.path.insert(0, str(HERE.parent / "crash"))
 
 from server import Server, free_port  # noqa: E402
 
-__all__ = ["Cli", "Options", "free_port"]
+__all__ = ["Cli", "Options", "Server", "free_port"]
 
 
 class Options:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import urllib.request
 
-from cli_support import Cli, Options, free_port
+from cli_support import Cli, Options, Server, free_port
 
 
 class Work(Cli):
@@ -142,7 +142,6 @@ class Work(Cli):
     def test_server_comes_back(self):
         port = free_port()
         worker = self.start(self.queue, "--url", f"http://127.0.0.1:{port}", "--max-jobs", "1", "--", "cat")
-        from server import Server
         server = Server(Options.binary, os.path.join(self.folder, "late"), port=port).start()
         self.addCleanup(server.close)
         self.out("enqueue", self.queue, '{"late":true}', "--url", f"http://127.0.0.1:{port}")
