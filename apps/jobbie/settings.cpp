@@ -69,22 +69,29 @@ bool read_texts(const toml::node& node, std::vector<std::string>& target) {
   return true;
 }
 
+std::string joined(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const auto& text : texts) out += (out.empty() ? "" : ",") + text;
+  return out;
+}
+
 std::vector<Key> keys_of(Settings& s) {
-  return {key_for("data-dir", s.data_dir),
-          key_for("http", s.http),
-          key_for("node", s.node),
-          key_for("log-level", s.log_level),
-          key_for("max-payload-bytes", s.max_payload_bytes),
-          key_for("segment-bytes", s.segment_bytes),
-          key_for("cache-bytes", s.cache_bytes),
-          key_for("io-threads", s.io_threads),
-          key_for("access-log", s.access_log),
-          key_for("insecure", s.insecure),
-          key_for("auth", s.auth),
-          key_for("auth-keys-file", s.auth_keys_file),
-          key_for("otlp-endpoint", s.otlp_endpoint),
-          {"webhook-allow",
-           [&s](const toml::node& node) { return read_texts(node, s.webhook_allow); }}};
+  return {
+      key_for("data-dir", s.data_dir),
+      key_for("http", s.http),
+      key_for("node", s.node),
+      key_for("log-level", s.log_level),
+      key_for("max-payload-bytes", s.max_payload_bytes),
+      key_for("segment-bytes", s.segment_bytes),
+      key_for("cache-bytes", s.cache_bytes),
+      key_for("io-threads", s.io_threads),
+      key_for("access-log", s.access_log),
+      key_for("insecure", s.insecure),
+      key_for("auth", s.auth),
+      key_for("auth-keys-file", s.auth_keys_file),
+      key_for("otlp-endpoint", s.otlp_endpoint),
+      {"webhook-allow", [&s](const toml::node& node) { return read_texts(node, s.webhook_allow); },
+       [&s] { return joined(s.webhook_allow); }}};
 }
 
 base::Result<void> read_file(const CLI::App& server, Settings& settings) {

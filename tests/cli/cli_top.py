@@ -86,6 +86,7 @@ class Top(OnTerminal):
         terminal = self.terminal("top")
         terminal.wait_for(r"b\.queue .* paused")
         terminal.wait_for(r"leader, 1 node, up")
+        terminal.wait_for(r"q quit")
         lines = terminal.screen.lines()
         self.assertEqual(len(lines), 24)
         self.assertRegex(lines[0], r"^ jobbie top  http://127\.0\.0\.1:\d+  leader, 1 node, up \d+m?s +\d\d:\d\d:\d\d$")
