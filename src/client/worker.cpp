@@ -19,6 +19,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFetchSlack{10'000};
 constexpr milliseconds kSignalLook{100};
+/// One signal may come twice: timeout(1) sends it to the process and then to its group.
+constexpr milliseconds kSameSignal{300};
 
 std::string machine() {
   std::array<char, 256> name{};
@@ -242,6 +244,7 @@ void Worker::abort() {
   stop();
   const std::lock_guard lock(state_->mutex);
   state_->aborted = true;
+  state_->cut_short = state_->cut_short || !state_->running.empty();
   for (const auto& [id, each] : state_->running) each->tell(Stop::lost);
   state_->freed.notify_all();
 }
@@ -255,10 +258,16 @@ Result<void> run_until_signal(Worker& worker) {
   std::atomic<bool> over = false;
   std::thread listener([&] {
     const timespec look{.tv_sec = 0, .tv_nsec = kSignalLook.count() * 1'000'000};
-    for (int seen = 0; !over;) {
+    std::optional<Clock::time_point> first;
+    while (!over) {
       if (sigtimedwait(&set, nullptr, &look) <= 0) continue;
-      if (++seen == 1) worker.stop();
-      if (seen == 2) worker.abort();
+      const auto now = Clock::now();
+      if (!first) {
+        first = now;
+        worker.stop();
+      } else if (now - *first >= kSameSignal) {
+        worker.abort();
+      }
     }
   });
   auto outcome = worker.run();

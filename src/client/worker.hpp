@@ -9,7 +9,7 @@
 //
 // SIGTERM stops the fetching and waits for what runs; what does not end in time is told to stop,
 // its last checkpoint is sent, and it fails with `worker_shutdown`, to be tried again elsewhere. A
-// second signal ends it hard.
+// second signal, a moment later, ends it hard.
 #pragma once
 
 #include <chrono>

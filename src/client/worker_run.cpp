@@ -99,7 +99,7 @@ Result<void> Worker::run() {
   state->work.notify_all();
   state->beat.notify_all();
   const bool clean = state->running.empty();
-  if (state->aborted)
+  if (state->cut_short)
     outcome = std::unexpected(
         Error{.failure = Failure::interrupted, .message = "ended before its jobs did"});
   if (clean) state->freed.wait(lock, [&] { return state->threads_alive == 0; });

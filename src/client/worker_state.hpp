@@ -53,6 +53,7 @@ struct Worker::State {
   std::atomic<bool> beat_asked = false;
   bool stopping = false;
   bool aborted = false;
+  bool cut_short = false;  ///< aborted while jobs were running
   bool ended = false;
 
   // worker.cpp

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 import urllib.request
 
 from cli_support import Cli, Options, Server, free_port
@@ -122,9 +123,21 @@ class Work(Cli):
         pid = self.pid_of("hard.pid")
         worker.send_signal(signal.SIGTERM)
         self.wait_for(lambda: worker.poll() is None and self.signalled(worker), "the first signal")
+        time.sleep(0.5)  # sooner it would count as the same
         worker.send_signal(signal.SIGTERM)
         self.assertEqual(worker.wait(10), 130)
         self.gone(pid)
+
+    def test_a_signal_that_comes_twice_is_one(self):
+        """As timeout(1) sends it: to the process, then to its group."""
+        job_id = self.enqueue()
+        worker = self.start(self.queue, "--", "sh", "-c", "trap '' TERM; echo $$ > twice.pid; sleep 1")
+        self.pid_of("twice.pid")
+        worker.send_signal(signal.SIGTERM)
+        self.wait_for(lambda: worker.poll() is None and self.signalled(worker), "the first signal")
+        worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(20), 0)
+        self.assertEqual(self.state(job_id), "completed")
 
     def signalled(self, worker):
         """Whether the worker has taken the signal that was sent: none is pending any more."""
