@@ -308,10 +308,10 @@ void Native::handle(const http::Request& request, http::Responder responder) {
   if (prepared.watch) return hub_of(responder.loop()).watch(std::move(responder), *prepared.watch);
   if (prepared.follow)
     return hub_of(responder.loop()).follow(std::move(responder), *prepared.follow);
-  if (prepared.exchange && native::wants_progress_events(request))
-    if (const auto* bulks = std::get_if<call::BulksQuery>(&prepared.exchange->query))
-      return native::stream_progress(bulks->bulk, service_, inbox, std::move(responder));
   if (!prepared.exchange) return send(responder, std::move(prepared.answer));
+  const auto* bulks = std::get_if<call::BulksQuery>(&prepared.exchange->query);
+  if (bulks != nullptr && native::wants_progress_events(request))
+    return native::stream_progress(bulks->bulk, service_, inbox, std::move(responder));
   prepared.exchange->answer_through(std::move(responder));
   if (prepared.exchange->wait.ms > 0) prepared.exchange->watch_hang_up();
   service_.submit(std::move(prepared.exchange));
