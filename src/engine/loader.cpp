@@ -1,5 +1,7 @@
 // Loading: an engine from items, with every contradiction refused.
 #include <algorithm>
+#include <string>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -30,6 +32,9 @@ struct Loader::Pending {
   std::vector<model::WindowRecord> windows;
   std::vector<model::TaskRecord> tasks;
   std::vector<model::DeliveryRecord> deliveries;
+  /// Windows with claims that no longer count: the store shall forget them, because a longer period
+  /// that is set later would make them count again.
+  std::vector<std::tuple<std::string, bool, std::string>> lapsed;
 
   base::Result<void> take(model::MetaRecord record);
   base::Result<void> take(model::QueueRecord record);
@@ -183,9 +188,12 @@ base::Result<void> Loader::Pending::place_windows() {
     if (record.keyed && record.key.empty())
       return std::unexpected(contradiction("a window without a key"));
     // Claims that no longer count may linger where the record was written down.
-    if (!throttle || record.claims.empty() ||
-        record.claims.back().first <= core->meta.now - throttle->period)
-      continue;
+    const auto counts = [&](const auto& claims) {
+      return throttle && claims.first > core->meta.now - throttle->period;
+    };
+    if (!std::all_of(record.claims.begin(), record.claims.end(), counts))
+      lapsed.emplace_back(record.queue.view(), record.keyed, record.key.view());
+    if (record.claims.empty() || !counts(record.claims.back())) continue;
     Slot limiter = 0;
     if (record.keyed) {
       limiter = core->join_limiter(queue, true, std::string(record.key.view()));
@@ -335,6 +343,7 @@ base::Result<Engine> Loader::finish() {
   Core& core = *pending.core;
   core.wake_throttled_queues();
   core.forget_changes();
+  core.changed_windows.insert(pending.lapsed.begin(), pending.lapsed.end());
   Engine engine(core.ended_port, core.options);
   engine.core_ = std::move(pending.core);
   return engine;

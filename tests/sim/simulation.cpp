@@ -135,6 +135,7 @@ std::unique_ptr<engine::Engine> Simulation::load_copy(Store& store, bool through
     command::CheckpointWriter writer([&](std::string_view piece) { bytes += piece; });
     engine_->dump([&](const command::Item& item) { writer.add(item); });
     writer.finish();
+    store.forget_lapsed_windows(engine_->now());  // a store made of these bytes has none
     command::CheckpointReader reader(add);
     const auto fed = reader.feed(bytes);
     const auto read = fed ? reader.finish() : fed;
@@ -144,7 +145,10 @@ std::unique_ptr<engine::Engine> Simulation::load_copy(Store& store, bool through
     }
   } else {
     std::vector<command::Item> items;
-    engine_->dump([&](const command::Item& item) { items.push_back(item); });
+    engine_->dump([&](const command::Item& item) {
+      if (!std::holds_alternative<model::WindowRecord>(item)) items.push_back(item);
+    });
+    for (const auto& [key, window] : store.windows()) items.emplace_back(window);
     for (std::size_t i = items.size(); i > 1; --i)  // items may come in any order
       std::swap(items[i - 1], items[static_cast<std::size_t>(rng_.below(i))]);
     for (auto& item : items) {

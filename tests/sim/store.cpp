@@ -135,6 +135,8 @@ const model::BatchRecord* Store::batch(base::BatchId id) const {
   return it != batches_.end() ? &it->second : nullptr;
 }
 
+void Store::forget_lapsed_windows(base::Instant now) { windows_ = counting_windows(now); }
+
 /// What is stored of a window may be older than what is dumped: claims that no longer count mean
 /// nothing.
 std::map<Store::WindowKey, model::WindowRecord> Store::counting_windows(base::Instant now) const {

@@ -21,6 +21,8 @@ namespace jobbie::sim {
 /// A value: copying it gives a second engine its own.
 class Store final : public engine::EndedJobs {
  public:
+  using WindowKey = std::tuple<std::string, bool, std::string>;
+
   std::optional<model::JobRecord> find(base::JobId id) override;
   std::vector<model::JobRecord> dead_in_group(std::string_view group, std::uint64_t after,
                                               std::uint64_t upto, std::size_t limit) override;
@@ -35,9 +37,12 @@ class Store final : public engine::EndedJobs {
   /// What differs between this and the engine's dump, taken right after a drain; empty: nothing.
   [[nodiscard]] std::string difference(const engine::Engine& engine) const;
 
+  /// As they are written down, with claims that no longer count.
+  [[nodiscard]] const std::map<WindowKey, model::WindowRecord>& windows() const { return windows_; }
+  void forget_lapsed_windows(base::Instant now);
+
  private:
   using TallyKey = std::tuple<std::string, model::State, std::int64_t>;
-  using WindowKey = std::tuple<std::string, bool, std::string>;
 
   struct Apply;
   void sweep(const command::SweptJobs& swept);
