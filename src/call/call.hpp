@@ -45,7 +45,9 @@ enum class Trouble : std::uint8_t {
   unreadable,  ///< the database could not be read: 500
   too_slow,    ///< a search took longer than it may: 422
   behind,      ///< the database is too far behind to search in: 503
+  revoked,     ///< the caller's key is gone: 401
 };
+inline constexpr Trouble kLastTrouble = Trouble::revoked;
 
 /// Questions that the node answers from its own state, after everything it has applied.
 struct JobQuery {
@@ -162,15 +164,51 @@ struct DeliveriesQuery {
 struct OutboxQuery {
   std::size_t each = 1;
 };
+/// A change of the cluster that somebody wants; the leader sees to it.
+enum class ClusterAction : std::uint8_t {
+  transfer = 0,  ///< leadership to the node called `target`; empty: to whoever is best prepared
+  remove = 1,    ///< the node called `target`
+  add = 2,       ///< the node without a log that listens on the address `target`
+  snapshot = 3,  ///< of the state, now
+};
+inline constexpr ClusterAction kLastClusterAction = ClusterAction::snapshot;
+struct ClusterChange {
+  ClusterAction action = ClusterAction::transfer;
+  std::string target;
+};
 using Query =
     std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, QueuesQuery, GroupsQuery,
                  WorkersQuery, SchedulesQuery, WhyQuery, StatsQuery, MetricsQuery, ErrorsQuery,
                  LogsQuery, SearchQuery, BatchesQuery, SliceQuery, BulkQuery, BulksQuery, KeysQuery,
-                 AuditQuery, WebhooksQuery, DeliveriesQuery, OutboxQuery>;
+                 AuditQuery, WebhooksQuery, DeliveriesQuery, OutboxQuery, ClusterChange>;
+
+/// A member of the cluster, as the node that was asked sees it.
+struct NodeRow {
+  std::uint64_t id = 0;
+  std::string name;
+  std::string address;
+  std::string http;
+  bool voter = false;
+  bool leader = false;
+  bool self = false;
+  bool connected = false;  ///< both ways; of the node itself: always
+  std::optional<std::uint64_t> matched_index;  ///< what it has of the log; known to the leader
+  const char* replication = nullptr;           ///< probe, replicate or snapshot; on the leader
+  std::optional<std::int64_t> round_trip_us;
+  base::Instant since;     ///< when its connection last changed; zero: never
+  std::string last_error;  ///< of the connection
+};
 
 /// How the node itself stands.
 struct NodeStatus {
   std::uint64_t node_id = 0;
+  std::uint64_t cluster_id = 0;
+  std::string name;
+  const char* role = "leader";  ///< leader, follower, learner, candidate, forming, removed
+  std::uint64_t leader_id = 0;  ///< zero: none is known
+  std::uint64_t commit_index = 0;
+  std::uint64_t first_index = 0;  ///< of the log
+  std::vector<NodeRow> nodes;
   std::uint64_t term = 0;
   std::uint64_t applied_index = 0;
   std::uint64_t stored_index = 0;   ///< in the database
@@ -278,12 +316,18 @@ struct DeliveryPage : Page<model::DeliveryRecord> {
   bool found = true;
 };
 
+/// What came of a change of the cluster. An empty code: it is done, or on its way.
+struct ClusterAnswer {
+  std::string code;
+  std::string message;
+};
+
 using Answer =
     std::variant<std::monostate, std::optional<model::JobRecord>, std::optional<model::BatchRecord>,
                  NodeStatus, QueuePage, GroupPage, WorkerPage, SchedulePage, Why, stats::Curve,
                  Metrics, stats::ErrorGroups, JobLog, SearchAnswer, BatchesAnswer, SliceAnswer,
                  BulkAnswer, BulksAnswer, KeyPage, AuditPage, WebhookPage, DeliveryPage,
-                 model::Outbox>;
+                 model::Outbox, ClusterAnswer>;
 
 class Call;
 
@@ -317,6 +361,8 @@ class Call {
   /// Set by the face when the client of a waiting claim has gone. Shared, because the face sets it
   /// while the node owns the call. Null where nothing waits.
   std::shared_ptr<std::atomic<bool>> hung_up;
+  /// A query that must show everything that was acknowledged before it, by whatever node.
+  bool strong = false;
   /// Of the key that the caller showed; null: everything is allowed. The face has checked the scope
   /// and the queues that the call names; the node sees to it that jobs named by their ids are in
   /// allowed queues when their turn comes.
@@ -336,7 +382,7 @@ class Call {
 /// How the parts of the node stand, one by one.
 struct Health {
   bool serving = false;      ///< requests are taken
-  bool leader = true;        ///< somebody can be asked to write
+  bool leader = true;        ///< somebody leads, and can be reached
   bool log_writable = true;  ///< the disk has room for the log
   bool database_writable = true;
 };

@@ -84,6 +84,23 @@ void BulkRunner::start() {
   thread_ = std::thread([this] { run(); });
 }
 
+void BulkRunner::lead(bool leads) {
+  {
+    const std::lock_guard lock(mutex_);
+    leads_ = leads;
+    resumed_ = false;
+  }
+  changed_.notify_all();
+}
+
+void BulkRunner::look_again() {
+  {
+    const std::lock_guard lock(mutex_);
+    resumed_ = !leads_;
+  }
+  changed_.notify_all();
+}
+
 void BulkRunner::take(std::unique_ptr<call::Call> call) {
   {
     const std::lock_guard lock(mutex_);
@@ -142,7 +159,7 @@ bool BulkRunner::wait_for_work() {
     {
       std::unique_lock lock(mutex_);
       if (operations_.empty() && resumed_)
-        changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+        changed_.wait(lock, [this] { return stopping_ || !resumed_ || !waiting_.empty(); });
       if (stopping_) return false;
       if (!resumed_ || waiting_.empty() || operations_.size() >= kAtOnce) return true;
       call = std::move(waiting_.front());
@@ -154,7 +171,7 @@ bool BulkRunner::wait_for_work() {
 
 void BulkRunner::run() {
   while (wait_for_work()) {
-    if (!resumed_) resume();
+    resume();
     if (operations_.empty()) continue;
     Operation operation = std::move(operations_.front());
     operations_.pop_front();
@@ -168,14 +185,31 @@ void BulkRunner::run() {
   }
 }
 
-/// Takes up what was going on when the node stopped.
+/// Takes up what is recorded and goes on, or leaves it to another node.
 void BulkRunner::resume() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (resumed_) return;
+    resumed_ = true;  // and whoever wants another look says so meanwhile
+    if (!leads_) {
+      std::erase_if(operations_, [](const Operation& one) { return !one.call; });
+      return;
+    }
+  }
   const auto asked = ask(call::BulksQuery{});
   const auto* all = std::get_if<call::BulksAnswer>(&asked->answer);
-  if (all == nullptr) return rest();
-  resumed_ = true;
-  for (const auto& record : all->bulks)
-    if (record.status == model::BulkStatus::processing) adopt(record);
+  if (all == nullptr) {
+    rest();
+    return look_again();
+  }
+  for (const auto& record : all->bulks) {
+    const auto same = [&](const Operation& one) {
+      return one.record && one.record->id == record.id;
+    };
+    if (record.status == model::BulkStatus::processing &&
+        std::none_of(operations_.begin(), operations_.end(), same))
+      adopt(record);
+  }
 }
 
 void BulkRunner::adopt(const model::BulkRecord& record) {
@@ -260,7 +294,7 @@ void BulkRunner::launch(Operation operation, std::uint64_t matches) {
   if (!asked->replies.empty()) {
     if (const auto* started = std::get_if<command::BulkReply>(&asked->replies[0])) {
       answer.started = started->bulk;
-      adopt(started->bulk);
+      look_again();
     } else if (const auto* refusal = std::get_if<command::Refusal>(&asked->replies[0])) {
       answer.refusal = *refusal;
     }

@@ -34,6 +34,11 @@ class BulkRunner final : public call::Inbox {
   ~BulkRunner() override;
 
   void start();
+  /// From the node's thread: whether this node is to carry recorded operations on. A node that
+  /// leads does.
+  void lead(bool leads);
+  /// From the node's thread: another node may have recorded an operation.
+  void look_again();
   /// From the node's thread: a call with a BulkQuery.
   void take(std::unique_ptr<call::Call> call);
 
@@ -86,7 +91,8 @@ class BulkRunner final : public call::Inbox {
   std::deque<std::unique_ptr<call::Call>> waiting_;
   std::unique_ptr<call::Call> reply_;
   bool stopping_ = false;
-  bool resumed_ = false;
+  bool leads_ = false;
+  bool resumed_ = true;  ///< all recorded operations that are this node's are in `operations_`
   std::deque<Operation> operations_;
   std::thread thread_;
 };

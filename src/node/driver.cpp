@@ -16,7 +16,8 @@ namespace {
 /// What a caller is told when the log refuses an entry and yet goes on.
 call::Trouble trouble_of(const base::Error& error) {
   if (error.code == log::kDiskFull) return call::Trouble::disk_full;
-  if (error.code == log::kNotLeader) return call::Trouble::no_leader;
+  if (error.code == log::kNotLeader || error.code == log::kTransferring)
+    return call::Trouble::no_leader;
   return call::Trouble::none;
 }
 
@@ -29,18 +30,23 @@ bool is_lookup(const call::Query& query) {
 
 }  // namespace
 
-base::Result<void> Driver::turn(std::vector<Intake::Item>& items, bool draining) {
+base::Result<void> Driver::turn(std::vector<Intake::Item>& items, std::vector<Letter>& mail,
+                                bool draining) {
   now_us_ = clock_.steady_us();
   draining_ = draining;
   store_is_stuck_ = store_is_behind() && store_->trouble();
+  take_mail(mail);
+  note_role();
   expire_waiters(draining);
   assemble(items);
   if (auto done = commit(); !done) return done;
+  note_role();
   settle_wakes();
   answer_questions();
+  if (remote_inbox_) remote_inbox_->applied(applied_index_);
   outbox_.send();
   ring_outbox();
-  feed_.flush(now_us_);
+  shared_.feed.flush(now_us_);
   return upkeep();
 }
 
@@ -54,12 +60,21 @@ base::Result<void> Driver::commit() {
     const auto index = propose();
     if (index) {
       proposal.index = *index;
-      proposals_.push_back(std::move(proposal));
+      proposal.term = log_->term();
+      proposal.proposed_us = now_us_;
+      under_way_.push_back(std::move(proposal));
       continue;
     }
     const auto trouble = trouble_of(index.error());
     if (trouble == call::Trouble::none) return std::unexpected(index.error());
-    for (Part& part : proposal.parts) give_back(std::move(part.waiter.call), trouble);
+    if (trouble == call::Trouble::no_leader) {
+      undo(std::move(proposal));
+      continue;
+    }
+    for (Part& part : proposal.parts) {
+      untry(part, false);
+      give_back(std::move(part.waiter.call), trouble);
+    }
   }
   return pump();
 }
@@ -72,8 +87,8 @@ base::Result<std::uint64_t> Driver::propose() {
 }
 
 base::Result<void> Driver::pump() {
-  auto pumped = log_->pump([this](const log::Committed& entry) { apply(entry); });
-  if (!pumped) return pumped;
+  if (auto pumped = log_->pump(handlers_); !pumped) return pumped;
+  for (const auto node : std::exchange(unreachable_, {})) log_->report_unreachable(node);
   if (broken_) return std::unexpected(*broken_);
   return {};
 }
@@ -81,10 +96,12 @@ base::Result<void> Driver::pump() {
 void Driver::apply(const log::Committed& committed) {
   JOBBIE_CHECK(committed.index > applied_index_);
   applied_index_ = committed.index;
+  applied_term_ = committed.term;
+  drop_overtaken(committed.index, committed.term);
   if (committed.data.empty() || broken_) return;
-  if (!proposals_.empty() && proposals_.front().index == committed.index) {
-    Proposal proposal = std::move(proposals_.front());
-    proposals_.pop_front();
+  if (!under_way_.empty() && under_way_.front().index == committed.index) {
+    Proposal proposal = std::move(under_way_.front());
+    under_way_.pop_front();
     auto outcome = engine_->apply(proposal.entry);
     if (broken_) return;
     if (engine_->keys_revision() != keys_revision_) publish_keys();
@@ -114,9 +131,10 @@ void Driver::finish(Part part, command::Entry& entry, std::vector<command::Reply
     call.replies.push_back(std::move(replies[part.first + i]));
   if (part.waiter.claim_withheld) call.replies.emplace_back(command::Claimed{});
   const auto* claimed = std::get_if<command::Claimed>(&call.replies.back());
-  if (claimed != nullptr && claimed->jobs.empty()) {
-    if (part.wake != nullptr) part.wake->in_vain = true;
-    const bool waits = part.waiter.deadline_us > now_us_ && !draining_ &&
+  const bool in_vain = claimed != nullptr && claimed->jobs.empty();
+  untry(part, in_vain);
+  if (in_vain) {
+    const bool waits = part.waiter.deadline_us > now_us_ && !draining_ && log_->leader() &&
                        waiters_.size() < options_.bounds.waiting_fetches && is_still_granted(call);
     if (waits) {
       call.replies.pop_back();
@@ -125,6 +143,8 @@ void Driver::finish(Part part, command::Entry& entry, std::vector<command::Reply
       return;
     }
   }
+  if (is_remote(call) && std::holds_alternative<command::BulkReply>(call.replies.back()))
+    bulks_->look_again();
   outbox_.add(std::move(part.waiter.call));
 }
 
@@ -137,7 +157,7 @@ bool Driver::is_still_granted(const call::Call& call) const {
 void Driver::publish_keys() {
   keys_revision_ = engine_->keys_revision();
   ring_ = std::make_shared<const call::KeyRing>(engine_->keys());
-  keys_.publish(ring_);
+  shared_.keys.publish(ring_);
   for (auto& waiter :
        waiters_.take_if([&](const Waiter& waiting) { return !is_still_granted(*waiting.call); }))
     give_empty(std::move(waiter));
@@ -156,13 +176,14 @@ void Driver::note_ready(const std::vector<base::Blob>& ready) {
 }
 
 void Driver::answer_questions() {
-  for (auto& call : questions_) answer_question(std::move(call));
-  questions_.clear();
+  answer_deferred();
+  for (auto& call : std::exchange(questions_, {})) take_question(std::move(call));
 }
 
 void Driver::answer_question(std::unique_ptr<call::Call> call) {
   const call::Query& query = call->query;
   if (std::holds_alternative<call::BulkQuery>(query)) return bulks_->take(std::move(call));
+  if (std::holds_alternative<call::ClusterChange>(query)) return manage(std::move(call));
   if (std::holds_alternative<call::BulksQuery>(query) && !answer_bulks(*call, false))
     return watchers_.push_back(std::move(call));
   if (std::holds_alternative<call::StatusQuery>(query)) call->answer = status(true);
@@ -199,8 +220,38 @@ void Driver::answer_watchers() {
   }
 }
 
+const char* Driver::role() const {
+  if (log_->removed()) return "removed";
+  if (log_->leader()) return "leader";
+  if (!log_->configuration().is_voter(log_->node_id())) return "learner";
+  return log_->leader_id() == 0 ? "candidate" : "follower";
+}
+
+std::vector<call::NodeRow> Driver::nodes() const {
+  if (membership_) return membership_->rows();
+  call::NodeRow row{.id = log_->node_id(),
+                    .name = options_.name,
+                    .address = {},
+                    .http = {},
+                    .voter = true,
+                    .leader = log_->leader(),
+                    .self = true,
+                    .connected = true,
+                    .matched_index = log_->last_index()};
+  std::vector<call::NodeRow> rows;
+  rows.push_back(std::move(row));
+  return rows;
+}
+
 call::NodeStatus Driver::status(bool with_hash) {
-  return {.node_id = options_.node_id,
+  return {.node_id = log_->node_id(),
+          .cluster_id = log_->configuration().cluster_id,
+          .name = options_.name,
+          .role = role(),
+          .leader_id = log_->leader_id(),
+          .commit_index = log_->commit_index(),
+          .first_index = log_->first_index(),
+          .nodes = with_hash ? nodes() : std::vector<call::NodeRow>{},
           .term = log_->term(),
           .applied_index = applied_index_,
           .stored_index = store_->written_index(),

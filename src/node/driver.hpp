@@ -1,4 +1,8 @@
-// What the node's thread does, one turn at a time: calls in, entries through the log, answers out.
+// What the node's thread does, one turn at a time: calls and letters in, entries through the log,
+// answers out.
+//
+// A driver lives from one database to the next: a node that gets its state from a leader closes
+// this one and opens another.
 #pragma once
 
 #include <atomic>
@@ -17,12 +21,19 @@
 
 #include "base/result.hpp"
 #include "call/call.hpp"
+#include "cluster/messages.hpp"
 #include "engine/engine.hpp"
 #include "log/log.hpp"
 #include "node/clock.hpp"
 #include "node/deliver.hpp"
+#include "node/forwarder.hpp"
 #include "node/intake.hpp"
+#include "node/mailbox.hpp"
+#include "node/membership.hpp"
 #include "node/node.hpp"
+#include "node/remote.hpp"
+#include "node/shared.hpp"
+#include "node/snapshots.hpp"
 #include "node/waiters.hpp"
 #include "stats/stats.hpp"
 #include "store/store.hpp"
@@ -32,28 +43,50 @@ namespace jobbie::node {
 class BulkRunner;
 class Readers;
 
+/// What a driver stands on. All of it outlives the driver.
+struct Ground {
+  const Options& options;
+  Clock& clock;
+  Shared& shared;
+  Intake& intake;    ///< to be woken
+  Mailbox& mailbox;  ///< where its own threads report
+};
+
+/// A snapshot that a leader has sent, and that the node is to go on from.
+struct Adoption {
+  peer::Incoming incoming;
+};
+
 /// Owned by the node's thread from open() on; nothing here is shared.
 class Driver {
  public:
-  /// Loads the database, replays the log behind it and becomes leader.
-  static base::Result<std::unique_ptr<Driver>> open(const Options& options, Clock& clock);
+  /// What a log is begun with where there is none.
+  struct Beginning {
+    std::uint64_t node_id = 1;
+    log::Configuration founders;
+  };
+  /// Loads the database and replays the log behind it. A node that is alone then leads.
+  static base::Result<std::unique_ptr<Driver>> open(const Ground& ground,
+                                                    const Beginning& beginning);
   ~Driver();
 
   [[nodiscard]] store::Store& store() { return *store_; }
-  [[nodiscard]] call::EventFeed& feed() { return feed_; }
-  [[nodiscard]] const call::KeyBoard& keys() const { return keys_; }
-  [[nodiscard]] call::Bell& outbox_bell() { return outbox_bell_; }
-  /// From any thread.
-  [[nodiscard]] call::Health health() const;
+  [[nodiscard]] std::uint64_t node_id() const { return log_->node_id(); }
+  [[nodiscard]] const log::Configuration& configuration() const { return log_->configuration(); }
   /// Those that answer lookups, searches and bulk operations; they must outlive the last turn.
   void use(Readers& readers, Readers& searchers, BulkRunner& bulks) {
     readers_ = &readers;
     searchers_ = &searchers;
     bulks_ = &bulks;
   }
+  /// From now on there are other nodes. `transport` must outlive the driver.
+  void connect(peer::Transport& transport, const peer::Hello& self);
+  /// Addresses of other nodes, as they were announced or found.
+  void announce(std::vector<std::string> addresses);
 
-  /// Handles `items` and whatever is due. An error is final: the node must stop.
-  base::Result<void> turn(std::vector<Intake::Item>& items, bool draining);
+  /// Handles `items`, `mail` and whatever is due. An error is final: the node must stop.
+  base::Result<void> turn(std::vector<Intake::Item>& items, std::vector<Letter>& mail,
+                          bool draining);
 
   /// Waits a little for the store if it is too far behind; whether it still is. Nothing may be
   /// taken in meanwhile: the intake fills, and callers are told to slow down.
@@ -61,6 +94,15 @@ class Driver {
 
   /// How long the thread may sleep before the next turn.
   [[nodiscard]] std::int64_t patience_us();
+
+  /// A snapshot that this node shall go on from; then adopt() it, and open another driver.
+  [[nodiscard]] bool has_adoption() const { return adoption_.has_value(); }
+  /// Gives back everything that waits, and swaps log and database for what the leader has sent.
+  base::Result<void> adopt();
+
+  /// Whether nothing keeps the node from stopping: leadership has been handed over, or nobody can
+  /// take it.
+  [[nodiscard]] bool may_stop() const;
 
   /// Gives back what waits, writes the last checkpoint, closes the files.
   base::Result<void> close();
@@ -70,6 +112,7 @@ class Driver {
   struct Wake {
     Ticket after = 0;  ///< those up to here have been tried
     std::size_t burst = 1;
+    std::size_t under_way = 0;  ///< that are being tried
     bool in_vain = false;
   };
   /// A call's share of an entry.
@@ -77,17 +120,29 @@ class Driver {
     Waiter waiter;
     std::size_t first = 0;
     std::size_t count = 0;
-    Wake* wake = nullptr;  ///< where it was woken for that queue
+    std::size_t audit = 0;  ///< where its note for the audit log is; zero: it has none
+    std::string woken_for;  ///< the queue; empty: it was not woken
   };
   struct Proposal {
     command::Entry entry;
     std::vector<Part> parts;
     std::size_t bytes = 0;
     std::uint64_t index = 0;
+    std::uint64_t term = 0;
+    std::int64_t proposed_us = 0;
+  };
+  /// A question that waits until the state is new enough.
+  struct Deferred {
+    std::unique_ptr<call::Call> call;
+    std::uint64_t context = 0;  ///< of the question to the leader; zero: it is answered
+    std::uint64_t index = 0;    ///< that has to be applied
+    std::int64_t since_us = 0;
+    std::int64_t asked_us = 0;
   };
 
-  Driver(const Options& options, Clock& clock);
-  base::Result<void> open_log();
+  explicit Driver(const Ground& ground);
+  base::Result<void> open_log(const Beginning& beginning);
+  base::Result<void> finish_adoption();
   base::Result<void> load();
   [[nodiscard]] base::Error in_database(base::Error error) const;
   base::Result<void> replay();
@@ -95,13 +150,15 @@ class Driver {
   // Making entries (rounds.cpp).
   void assemble(std::vector<Intake::Item>& items);
   void take_call(Intake::Item item);
+  void take_commands(Held held);
   void note_enqueues(const std::vector<command::Command>& commands);
-  void append(Waiter waiter, std::size_t bytes, Wake* wake = nullptr);
-  void append_tick();
+  void append(Waiter waiter, std::size_t bytes, std::string_view woken_for = {});
+  void append_duties();
   Proposal& open_entry();
   void close_entry();
   void attach_waiters();
   bool attach_one(std::string_view queue, Ticket& after, Wake* wake, std::uint32_t& wanted);
+  void untry(const Part& part, bool in_vain);
   void attach_woken();
   void settle_wakes();
 
@@ -119,6 +176,43 @@ class Driver {
   bool answer_bulks(call::Call& call, bool at_once);
   void answer_watchers();
   call::NodeStatus status(bool with_hash);
+  [[nodiscard]] const char* role() const;
+  [[nodiscard]] std::vector<call::NodeRow> nodes() const;
+
+  // The cluster: leading and following (leading.cpp).
+  void note_role();
+  void begin_term();
+  void end_term();
+  [[nodiscard]] base::Duration time_without_leader();
+  [[nodiscard]] bool is_remote(const call::Call& call) const;
+  void route(Held held);
+  void hold(Held held);
+  void route_held();
+  void undo(Proposal proposal);
+  void drop_overtaken(std::uint64_t index, std::uint64_t term);
+  void expire_undecided();
+  void hand_leadership_over();
+  void note_alive();
+
+  // Letters (letters.cpp).
+  void take_mail(std::vector<Letter>& mail);
+  void take_frame(Frame frame);
+  void take_forward(const Frame& frame);
+  void take_reply(const Frame& frame);
+  void take_link(const Link& link);
+  void take_snapshot(peer::Incoming incoming);
+  void send(const consensus::MessageView& message);
+  void manage(std::unique_ptr<call::Call> call);
+  void take_manage(const Frame& frame);
+  void take_managed(const Frame& frame);
+  void upkeep_cluster();
+  void upkeep_snapshots();
+  [[nodiscard]] std::uint64_t cut_point() const;
+
+  // Reading what is new enough (reading.cpp).
+  void take_question(std::unique_ptr<call::Call> call);
+  void answer_deferred();
+  void note_read(std::uint64_t context, std::uint64_t index);
 
   // Webhooks (outbox.cpp).
   bool complete_retry(call::Call& call);
@@ -140,10 +234,14 @@ class Driver {
   [[nodiscard]] bool disk_is_full(std::size_t bytes) const;
   [[nodiscard]] bool may_write() const;  ///< an entry of the node's own
   void give_back(std::unique_ptr<call::Call> call, call::Trouble trouble);
+  void give_everything_back();
   void give_empty(Waiter waiter);
 
   const Options& options_;
   Clock& clock_;
+  Shared& shared_;
+  Intake& intake_;
+  Mailbox& mailbox_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<engine::EndedJobs> ended_;
   std::optional<engine::Engine> engine_;
@@ -155,20 +253,42 @@ class Driver {
   BulkRunner* bulks_ = nullptr;
   std::mt19937_64 random_;
 
-  call::EventFeed feed_;
   stats::Stats stats_;
-  call::KeyBoard keys_;
   std::shared_ptr<const call::KeyRing> ring_;  ///< that the board shows; faces hold it too
-  call::Bell outbox_bell_;
-  std::uint64_t outbox_revision_ = 0;  ///< at which the bell was rung last
+  std::uint64_t outbox_revision_ = 0;          ///< at which the bell was rung last
   std::uint64_t keys_revision_ = 0;    ///< that the board shows
   stats::Timing log_syncs_;
-  std::atomic<bool> leads_ = true;
-  std::atomic<bool> log_has_room_ = true;
-  std::atomic<bool> store_is_well_ = true;
+
+  log::Handlers handlers_;
+  peer::Transport* transport_ = nullptr;  ///< null: there are no other nodes
+  std::unique_ptr<RemoteInbox> remote_inbox_;
+  std::unique_ptr<Forwarder> forwarder_;
+  std::unique_ptr<Membership> membership_;
+  std::unique_ptr<SnapshotMaker> snapshots_;
+  RemoteWaiters remote_waiters_;
+  std::map<std::uint64_t, std::unique_ptr<call::Call>> managing_;  ///< asked of the leader
+  std::uint64_t next_manage_ = 1;
+  std::vector<std::uint64_t> unreachable_;  ///< found while the log was being pumped
+  std::vector<std::unique_ptr<call::Call>> wanted_snapshots_;  ///< who asked for a copy by hand
+  std::optional<Adoption> adoption_;
+  bool serving_ = false;           ///< leads, has applied an entry of its term, and is to stay
+  std::uint64_t served_term_ = 0;  ///< in which duties were begun
+  std::uint64_t applied_term_ = 0;
+  std::optional<base::Duration> lost_;  ///< to be told to the engine by the next entry
+  std::int64_t leader_seen_us_ = 0;     ///< zero: never
+  std::int64_t next_hand_over_try_us_ = 0;
+  std::int64_t draining_since_us_ = 0;
+  std::int64_t snapshot_used_us_ = 0;
+  std::size_t snapshots_under_way_ = 0;
+  std::uint64_t seen_index_ = 0;  ///< where calls that were forwarded were answered
+  std::deque<Held> held_;
+  std::size_t held_bytes_ = 0;
+  std::deque<Deferred> deferred_;
+  std::uint64_t next_context_ = 1;
 
   std::deque<Intake::Item> backlog_;
-  std::deque<Proposal> proposals_;
+  std::deque<Proposal> proposals_;  ///< assembled and not proposed
+  std::deque<Proposal> under_way_;  ///< proposed and not applied, by index
   bool entry_is_open_ = false;
   std::vector<std::pair<std::string_view, std::uint32_t>> enqueued_;  ///< by the open entry
   std::vector<std::unique_ptr<call::Call>> questions_;
@@ -185,6 +305,7 @@ class Driver {
   std::uint64_t cut_index_ = 0;
   std::uint64_t unhanded_rows_ = 0;  ///< about how many records have changed since the hand-over
   std::int64_t next_tick_us_ = 0;
+  std::int64_t next_alive_us_ = 0;
   std::int64_t next_hand_over_us_ = 0;
   std::int64_t next_upkeep_us_ = 0;
   bool store_is_stuck_ = false;  ///< too far behind, and in trouble: it will not catch up

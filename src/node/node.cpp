@@ -1,10 +1,13 @@
 // The node's thread and its way in and out; what a turn does is the driver's.
 #include "node/node.hpp"
 
+#include <chrono>
+#include <random>
 #include <utility>
 
 #include "node/bulk_runner.hpp"
 #include "node/deliver.hpp"
+#include "node/discovery.hpp"
 #include "node/driver.hpp"
 #include "node/readers.hpp"
 
@@ -13,34 +16,115 @@ namespace {
 
 constexpr std::size_t kReaderThreads = 2;
 constexpr std::size_t kSearchThreads = 2;
+/// Turns that may be left out while the store is behind: others must hear of the node in time.
+constexpr std::size_t kLeftOut = 20;
+/// How long a stop waits for leadership to go to another node.
+constexpr std::chrono::seconds kHandOver{5};
+
+std::string log_directory(const Options& options) { return options.data_dir + "/log"; }
 
 }  // namespace
+
+std::uint64_t draw_id() {
+  std::random_device device;
+  const auto drawn = (std::uint64_t{device()} << 32) | device();
+  return (drawn >> 1) | 1;
+}
 
 Node::Node(Options options, std::unique_ptr<SystemClock> clock)
     : own_clock_(std::move(clock)),
       options_(std::move(options)),
-      intake_({.calls = options_.bounds.intake_calls, .bytes = options_.bounds.intake_bytes}) {
+      intake_({.calls = options_.bounds.intake_calls, .bytes = options_.bounds.intake_bytes}),
+      mailbox_(intake_) {
   if (options_.clock == nullptr) options_.clock = own_clock_.get();
 }
 
 base::Result<std::unique_ptr<Node>> Node::open(Options options) {
   auto node = std::unique_ptr<Node>(new Node(std::move(options), std::make_unique<SystemClock>()));
-  auto driver = Driver::open(node->options_, *node->options_.clock);
-  if (!driver) return std::unexpected(driver.error());
-  node->driver_ = *std::move(driver);
-  node->readers_ = std::make_unique<Readers>(node->driver_->store(), kReaderThreads,
-                                             node->options_.bounds.reads);
-  node->searchers_ = std::make_unique<Readers>(node->driver_->store(), kSearchThreads,
-                                               node->options_.bounds.searches);
   node->bulks_ = std::make_unique<BulkRunner>(*node, node->options_.bounds.bulks);
-  node->driver_->use(*node->readers_, *node->searchers_, *node->bulks_);
-  node->ready_ = true;
+  auto opened = node->options_.cluster ? node->open_cluster() : node->open_alone();
+  if (!opened) return std::unexpected(opened.error());
+  node->ready_ = node->driver_ != nullptr;
   node->thread_ = std::thread([raw = node.get()] { raw->run(); });
   node->bulks_->start();
   return node;
 }
 
 Node::~Node() { static_cast<void>(stop()); }
+
+base::Result<void> Node::open_alone() {
+  // A member of itself, under its own name, so that others can join it one day.
+  log::Configuration alone{.cluster_id = draw_id(), .members = {}};
+  const auto id = draw_id();
+  alone.members.push_back(
+      {.id = id, .name = options_.name, .address = {}, .http = {}, .voter = true});
+  if (auto opened = open_driver(id, alone); !opened) return opened;
+  if (driver_->configuration().members.size() <= 1) return {};
+  return std::unexpected(base::Error{
+      .code = "is_clustered",
+      .message = "This data directory belongs to a cluster of several nodes. Start the node with "
+                 "--cluster, or, if the others are lost for good, see `jobbie cluster recover`."});
+}
+
+base::Result<void> Node::open_driver(std::uint64_t node_id, const log::Configuration& founders) {
+  auto driver = Driver::open({.options = options_,
+                              .clock = *options_.clock,
+                              .shared = shared_,
+                              .intake = intake_,
+                              .mailbox = mailbox_},
+                             {.node_id = node_id, .founders = founders});
+  if (!driver) return std::unexpected(driver.error());
+  driver_ = *std::move(driver);
+  readers_ =
+      std::make_unique<Readers>(driver_->store(), kReaderThreads, options_.bounds.reads);
+  searchers_ =
+      std::make_unique<Readers>(driver_->store(), kSearchThreads, options_.bounds.searches);
+  driver_->use(*readers_, *searchers_, *bulks_);
+  return {};
+}
+
+peer::Hello Node::hello(std::uint64_t node_id, std::uint64_t cluster_id) const {
+  const auto& cluster = *options_.cluster;
+  const auto size = cluster.discover.empty() ? cluster.peers.size() + 1 : cluster.size;
+  return {.cluster_id = cluster_id,
+          .node_id = node_id,
+          .name = options_.name,
+          .address = cluster.address,
+          .http = cluster.http,
+          .has_log = cluster_id != 0,
+          .size = static_cast<std::uint32_t>(size)};
+}
+
+base::Result<void> Node::open_transport(const peer::Hello& self) {
+  const auto& cluster = *options_.cluster;
+  auto transport = peer::Transport::open({.listen = cluster.listen,
+                                          .self = self,
+                                          .secret = cluster.secret,
+                                          .tls = cluster.tls,
+                                          .snapshot_dir = options_.data_dir + "/snapshots/arriving",
+                                          .limits = {},
+                                          .journal = options_.journal},
+                                         mailbox_);
+  if (!transport) return std::unexpected(transport.error());
+  transport_ = *std::move(transport);
+  self_ = self;
+  if (!cluster.discover.empty()) discovery_ = std::make_unique<Discovery>(cluster.discover);
+  return {};
+}
+
+base::Result<void> Node::open_cluster() {
+  const auto disk = log::posix_disk();
+  if (auto made = disk->make_directory(log_directory(options_)); !made) return made;
+  const auto exists = log::Log::exists(*disk, log_directory(options_));
+  if (!exists) return std::unexpected(exists.error());
+  if (!*exists) return open_transport(hello(draw_id(), 0));
+  if (auto opened = open_driver(0, {}); !opened) return opened;
+  const auto self = hello(driver_->node_id(), driver_->configuration().cluster_id);
+  if (auto opened = open_transport(self); !opened) return opened;
+  driver_->connect(*transport_, self);
+  driver_->announce(options_.cluster->peers);
+  return {};
+}
 
 void Node::refuse(std::unique_ptr<call::Call> call, call::Trouble trouble) {
   call->trouble = trouble;
@@ -56,34 +140,60 @@ void Node::submit(std::unique_ptr<call::Call> call) {
 bool Node::ready() const { return ready_.load(std::memory_order_relaxed); }
 
 call::Health Node::health() const {
-  auto health = driver_->health();
-  health.serving = ready();
-  return health;
+  return {.serving = ready(),
+          .leader = shared_.has_leader.load(std::memory_order_relaxed),
+          .log_writable = shared_.log_has_room.load(std::memory_order_relaxed),
+          .database_writable = shared_.store_is_well.load(std::memory_order_relaxed)};
 }
 
-call::EventFeed* Node::events() { return &driver_->feed(); }
+std::uint16_t Node::cluster_port() const { return transport_ ? transport_->port() : 0; }
 
-const call::KeyBoard* Node::keys() { return &driver_->keys(); }
-
-call::Bell* Node::outbox_bell() { return &driver_->outbox_bell(); }
+void Node::fail(const base::Error& error) {
+  ready_ = false;
+  stopping_ = true;
+  may_stop_ = true;
+  if (options_.on_fatal) options_.on_fatal(error);
+}
 
 void Node::run() {
-  std::vector<Intake::Item> items;
-  while (!stopping_.load(std::memory_order_relaxed)) {
-    if (driver_->wait_for_store()) continue;
-    intake_.take(items, driver_->patience_us());
-    auto turned = driver_->turn(items, draining_.load(std::memory_order_relaxed));
-    if (turned) continue;
-    ready_ = false;
-    stopping_ = true;
-    if (options_.on_fatal) options_.on_fatal(turned.error());
+  if (!driver_) {
+    if (auto formed = form(); !formed) return fail(formed.error());
   }
+  while (!stopping_.load(std::memory_order_relaxed))
+    if (auto turned = turn(); !turned) return fail(turned.error());
+}
+
+base::Result<void> Node::turn() {
+  for (std::size_t i = 0; i < kLeftOut && driver_->wait_for_store(); ++i) {
+    if (stopping_.load(std::memory_order_relaxed)) return {};
+  }
+  intake_.take(items_, driver_->patience_us());
+  mailbox_.take(mail_);
+  if (discovery_) driver_->announce(discovery_->addresses());
+  auto turned = driver_->turn(items_, mail_, draining_.load(std::memory_order_relaxed));
+  if (!turned) return turned;
+  may_stop_ = driver_->may_stop();
+  return driver_->has_adoption() ? swap_state() : base::Result<void>{};
+}
+
+/// The leader has sent its state: this node's own is closed, and the other one opened.
+base::Result<void> Node::swap_state() {
+  ready_ = false;
+  readers_.reset();
+  searchers_.reset();
+  if (auto adopted = driver_->adopt(); !adopted) return adopted;
+  driver_.reset();
+  if (auto opened = open_driver(0, {}); !opened) return opened;
+  driver_->connect(*transport_, hello(driver_->node_id(), driver_->configuration().cluster_id));
+  driver_->announce(options_.cluster->peers);
+  ready_ = !draining_;
+  return {};
 }
 
 void Node::drain() {
   draining_ = true;
   ready_ = false;
-  driver_->feed().close();
+  shared_.feed.close();
   intake_.wake();
 }
 
@@ -91,16 +201,22 @@ base::Result<void> Node::stop() {
   if (closed_) return {};
   closed_ = true;
   ready_ = false;
+  if (draining_ && transport_) {
+    const auto give_up = std::chrono::steady_clock::now() + kHandOver;
+    while (!may_stop_ && std::chrono::steady_clock::now() < give_up)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   stopping_ = true;
   intake_.wake();
   if (thread_.joinable()) thread_.join();
+  discovery_.reset();
   std::vector<Intake::Item> late;
   intake_.take(late, 0);
   for (auto& item : late) refuse(std::move(item.call), call::Trouble::stopping);
-  if (!driver_) return {};
   readers_.reset();
   searchers_.reset();
-  auto closed = driver_->close();
+  auto closed = driver_ ? driver_->close() : base::Result<void>{};
+  if (transport_) transport_->stop();
   // Last: whatever it still waited for has come back by now.
   bulks_.reset();
   return closed;

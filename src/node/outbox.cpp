@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kRetryPatience{500};
 void Driver::ring_outbox() {
   if (engine_->outbox_revision() == outbox_revision_) return;
   outbox_revision_ = engine_->outbox_revision();
-  outbox_bell_.ring();
+  shared_.outbox_bell.ring();
 }
 
 /// Whether it was a question about the outbox or its past; then it has been dealt with.
@@ -33,7 +33,7 @@ bool Driver::answer_outbox(call::Call& call) {
   const auto* query = std::get_if<call::OutboxQuery>(&call.query);
   if (query == nullptr) return false;
   const auto now = log_clock_->now();
-  auto outbox = log_->leader() ? engine_->due_deliveries(now, query->each) : model::Outbox{};
+  auto outbox = serving_ ? engine_->due_deliveries(now, query->each) : model::Outbox{};
   outbox.now = now;
   call.answer = std::move(outbox);
   return true;

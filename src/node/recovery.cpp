@@ -49,6 +49,9 @@ base::Result<void> make_directory(const std::string& path) {
       base::Error{.code = "data_dir", .message = "cannot create " + path + ": " + error.message()});
 }
 
+/// A database that a leader has sent, between its arrival and the swap.
+std::string arrived_file(const std::string& data_dir) { return data_dir + "/arrived.db"; }
+
 std::uint64_t draw() {
   std::random_device device;
   return (std::uint64_t{device()} << 32) | device();
@@ -56,16 +59,34 @@ std::uint64_t draw() {
 
 }  // namespace
 
-Driver::Driver(const Options& options, Clock& clock)
-    : options_(options), clock_(clock), random_(draw()) {}
+Driver::Driver(const Ground& ground)
+    : options_(ground.options),
+      clock_(ground.clock),
+      shared_(ground.shared),
+      intake_(ground.intake),
+      mailbox_(ground.mailbox),
+      random_(draw()) {
+  handlers_ = {
+      .apply = [this](const log::Committed& entry) { apply(entry); },
+      .send = [this](const consensus::MessageView& message) { send(message); },
+      .configured =
+          [this](const log::Configuration&, std::uint64_t) {
+            if (membership_) membership_->configured();
+          },
+      .read = [this](std::uint64_t context, std::uint64_t index) { note_read(context, index); },
+  };
+}
 Driver::~Driver() = default;
 
-base::Result<std::unique_ptr<Driver>> Driver::open(const Options& options, Clock& clock) {
-  auto driver = std::unique_ptr<Driver>(new Driver(options, clock));
-  if (auto made = make_directory(options.data_dir + "/log"); !made)
+base::Result<std::unique_ptr<Driver>> Driver::open(const Ground& ground,
+                                                   const Beginning& beginning) {
+  auto driver = std::unique_ptr<Driver>(new Driver(ground));
+  if (auto made = make_directory(ground.options.data_dir + "/log"); !made)
     return std::unexpected(made.error());
   // The log first: it locks the directory, so that nobody else works on the database.
-  if (auto opened = driver->open_log(); !opened) return std::unexpected(opened.error());
+  if (auto opened = driver->open_log(beginning); !opened) return std::unexpected(opened.error());
+  if (auto finished = driver->finish_adoption(); !finished)
+    return std::unexpected(finished.error());
   if (auto loaded = driver->load(); !loaded) return std::unexpected(loaded.error());
   if (auto replayed = driver->replay(); !replayed) return std::unexpected(replayed.error());
   return driver;
@@ -107,11 +128,12 @@ base::Result<void> Driver::load() {
   return {};
 }
 
-base::Result<void> Driver::open_log() {
+base::Result<void> Driver::open_log(const Beginning& beginning) {
   disk_ = log::posix_disk();
   auto log = log::Log::open(
       *disk_, {.directory = options_.data_dir + "/log",
-               .node_id = options_.node_id,
+               .node_id = beginning.node_id,
+               .founders = beginning.founders,
                .segment_bytes = options_.segment_bytes,
                .seed = draw(),
                .on_synced = [this](std::int64_t us) { log_syncs_.add(us, stats::kSyncBounds); }});
@@ -122,19 +144,58 @@ base::Result<void> Driver::open_log() {
 
 base::Result<void> Driver::replay() {
   if (auto started = log_->start(applied_index_); !started) return started;
-  const auto pumped = log_->pump([this](const log::Committed& committed) {
+  auto replaying = handlers_;
+  replaying.apply = [this](const log::Committed& committed) {
     apply(committed);
     if (unhanded_rows_ < kReplayedRows) return;
     hand_over();
     while (!store_->wait_until_written(handed_index_, kReplayPatience) && !store_->trouble()) {
     }
-  });
-  if (!pumped) return pumped;
+  };
+  if (auto pumped = log_->pump(replaying); !pumped) return pumped;
   if (broken_) return std::unexpected(*broken_);
   log_clock_.emplace(clock_, engine_->now());
   started_at_ = log_clock_->now();
   publish_keys();
-  feed_.begin(applied_index_);
+  shared_.feed.begin(applied_index_);
+  shared_.has_leader = log_->leader();
+  return {};
+}
+
+/// The leader's state is durable beside ours; the log is made to begin behind it, which is the point
+/// of no return; then the databases are swapped. A start that finds a crash in between goes on.
+base::Result<void> Driver::adopt() {
+  const auto incoming = std::move(adoption_->incoming);
+  adoption_.reset();
+  give_everything_back();
+  snapshots_.reset();
+  std::error_code error;
+  std::filesystem::rename(incoming.path, arrived_file(options_.data_dir), error);
+  if (error)
+    return std::unexpected(base::Error{
+        .code = "data_dir", .message = "cannot move the leader's snapshot: " + error.message()});
+  if (auto synced = disk_->sync_directory(options_.data_dir); !synced) return synced;
+  if (auto adopted = log_->adopt(incoming.header); !adopted) {
+    transport_->finish(incoming.token, false);
+    return adopted;
+  }
+  if (auto closed = store_->close(); !closed) return closed;
+  if (auto closed = log_->close(); !closed) return closed;
+  transport_->finish(incoming.token, true);
+  return {};
+}
+
+/// Where the log begins behind what the database has, a snapshot must have arrived.
+base::Result<void> Driver::finish_adoption() {
+  const auto arrived = arrived_file(options_.data_dir);
+  if (!std::filesystem::exists(arrived)) return {};
+  const auto own = store::applied_index_of(options_.data_dir + "/jobbie.db");
+  const auto its = store::applied_index_of(arrived);
+  const bool needed = log_->first_index() > (own ? *own : 0) + 1;
+  if (needed && its && *its + 1 == log_->first_index())
+    return store::install(arrived, options_.data_dir);
+  std::error_code ignored;
+  std::filesystem::remove(arrived, ignored);
   return {};
 }
 

@@ -41,7 +41,8 @@ bool names_by_id(const command::Command& command) {
 void Driver::assemble(std::vector<Intake::Item>& items) {
   for (auto& item : items) backlog_.push_back(std::move(item));
   items.clear();
-  if (engine_->next_deadline() <= log_clock_->now() && may_write()) append_tick();
+  if (may_write()) append_duties();
+  route_held();
   std::size_t bytes = 0;
   while (!backlog_.empty() && bytes < options_.bounds.round_bytes) {
     bytes += backlog_.front().bytes;
@@ -58,8 +59,17 @@ void Driver::take_call(Intake::Item item) {
     questions_.push_back(std::move(call));
     return;
   }
-  if (!log_->leader()) return give_back(std::move(call), call::Trouble::no_leader);
-  if (disk_is_full(item.bytes)) return give_back(std::move(call), call::Trouble::disk_full);
+  const auto wait_until_us = now_us_ + call->wait.ms * 1000;
+  route({.call = std::move(call),
+         .bytes = item.bytes,
+         .since_us = now_us_,
+         .wait_until_us = wait_until_us});
+}
+
+/// On a node that leads: into the open entry.
+void Driver::take_commands(Held held) {
+  auto& call = held.call;
+  if (disk_is_full(held.bytes)) return give_back(std::move(call), call::Trouble::disk_full);
   if (!complete_retry(*call)) return give_back(std::move(call), call::Trouble::unreadable);
   Waiter waiter{.call = std::move(call)};
   auto& commands = waiter.call->commands;
@@ -70,8 +80,8 @@ void Driver::take_call(Intake::Item item) {
     if (commands.empty()) return give_empty(std::move(waiter));
   }
   note_enqueues(commands);
-  waiter.deadline_us = now_us_ + waiter.call->wait.ms * 1000;
-  append(std::move(waiter), item.bytes);
+  waiter.deadline_us = held.wait_until_us;
+  append(std::move(waiter), held.bytes);
 }
 
 /// Remembers which queues the open entry fills, where somebody waits.
@@ -98,12 +108,19 @@ Driver::Proposal& Driver::open_entry() {
   return proposals_.back();
 }
 
-void Driver::append_tick() {
+/// What a leader owes: at first the time for which nobody led, then every tick that is due.
+void Driver::append_duties() {
+  if (const auto lost = std::exchange(lost_, std::nullopt);
+      lost && lost->ms > 0 && engine_->live_jobs() > 0) {
+    open_entry().entry.commands.emplace_back(command::Resume{.lost = *lost});
+    unhanded_rows_ += 1;
+  }
+  if (engine_->next_deadline() > log_clock_->now()) return;
   open_entry().entry.commands.emplace_back(command::Tick{});
   unhanded_rows_ += 1;
 }
 
-void Driver::append(Waiter waiter, std::size_t bytes, Wake* wake) {
+void Driver::append(Waiter waiter, std::size_t bytes, std::string_view woken_for) {
   Proposal& proposal = open_entry();
   auto& commands = waiter.call->commands;
   const auto* grant = waiter.call->grant.get();
@@ -114,7 +131,7 @@ void Driver::append(Waiter waiter, std::size_t bytes, Wake* wake) {
   Part part{.waiter = {},
             .first = proposal.entry.commands.size(),
             .count = commands.size(),
-            .wake = wake};
+            .woken_for = std::string(woken_for)};
   for (auto& command : commands) {
     unhanded_rows_ += rows_of(command);
     proposal.entry.commands.push_back(std::move(command));
@@ -122,6 +139,7 @@ void Driver::append(Waiter waiter, std::size_t bytes, Wake* wake) {
   commands.clear();
   if (waiter.call->audit) {
     unhanded_rows_ += 1;
+    part.audit = proposal.entry.commands.size();
     proposal.entry.commands.emplace_back(*std::exchange(waiter.call->audit, std::nullopt));
   }
   part.waiter = std::move(waiter);
@@ -147,7 +165,8 @@ bool Driver::attach_one(std::string_view queue, Ticket& after, Wake* wake, std::
       continue;
     }
     wanted += std::get<command::Claim>(waiter->call->commands.back()).count;
-    append(*std::move(waiter), 0, wake);
+    if (wake != nullptr) ++wake->under_way;
+    append(*std::move(waiter), 0, wake != nullptr ? queue : std::string_view());
     return true;
   }
   return false;
@@ -170,6 +189,7 @@ void Driver::attach_waiters() {
 void Driver::attach_woken() {
   if (draining_ || !may_write()) return;
   for (auto& [queue, wake] : wakes_) {
+    if (wake.under_way > 0) continue;
     const auto pending = engine_->demand(queue).pending;
     std::uint32_t wanted = 0;
     for (std::size_t n = 0; n < wake.burst && wanted < pending; ++n)
@@ -177,10 +197,24 @@ void Driver::attach_woken() {
   }
 }
 
-/// After the round: whoever found nothing ends the trying, unless another worker may find more.
+/// One that was woken has been answered, or was not tried after all.
+void Driver::untry(const Part& part, bool in_vain) {
+  if (part.woken_for.empty()) return;
+  const auto found = wakes_.find(part.woken_for);
+  if (found == wakes_.end()) return;
+  if (found->second.under_way > 0) --found->second.under_way;
+  found->second.in_vain = found->second.in_vain || in_vain;
+}
+
+/// When all that were woken are back: whoever found nothing ends the trying, unless another worker
+/// may find more.
 void Driver::settle_wakes() {
   for (auto it = wakes_.begin(); it != wakes_.end();) {
     Wake& wake = it->second;
+    if (wake.under_way > 0) {
+      ++it;
+      continue;
+    }
     const auto demand = engine_->demand(it->first);
     const bool over = demand.pending == 0 || (wake.in_vain && !demand.picky) ||
                       !waiters_.first_for(it->first, wake.after);

@@ -9,7 +9,6 @@
 namespace jobbie::node {
 namespace {
 
-constexpr std::int64_t kTickUs = 100'000;     ///< of the Raft core
 constexpr std::int64_t kUpkeepUs = 500'000;   ///< cutting the log, clients that have gone
 constexpr std::int64_t kStorePollUs = 5'000;  ///< while the store is busy and something waits
 constexpr std::chrono::milliseconds kStorePatience{2};
@@ -50,7 +49,7 @@ bool Driver::disk_is_full(std::size_t bytes) const {
   return store_is_stuck_ || !log_->has_room(bytes + options_.bounds.entry_bytes);
 }
 
-bool Driver::may_write() const { return log_->leader() && !disk_is_full(0); }
+bool Driver::may_write() const { return serving_ && !disk_is_full(0); }
 
 base::Result<void> Driver::upkeep() {
   const auto now = clock_.steady_us();
@@ -58,8 +57,16 @@ base::Result<void> Driver::upkeep() {
       (now >= next_hand_over_us_ || unhanded_rows_ >= kRowsAtOnce))
     hand_over();
   if (now >= next_tick_us_) {
-    next_tick_us_ = now + kTickUs;
+    next_tick_us_ = now + options_.election_timeout.ms * 1000 /
+                              static_cast<std::int64_t>(consensus::kElectionTicks);
     log_->tick();
+    hand_leadership_over();
+    expire_undecided();
+    note_alive();
+    if (forwarder_) forwarder_->call_off(draining_);
+    upkeep_cluster();
+    note_health();
+    outbox_.send();
   }
   if (now < next_upkeep_us_) return {};
   next_upkeep_us_ = now + kUpkeepUs;
@@ -74,9 +81,9 @@ base::Result<void> Driver::upkeep() {
   was_full_ = full;
   report_trouble();
   note_health();
-  if (const auto durable = store_->durable_index(); durable > cut_index_) {
-    cut_index_ = durable;
-    return log_->cut(durable);
+  if (const auto index = cut_point(); index > cut_index_) {
+    cut_index_ = index;
+    return log_->cut(index);
   }
   return {};
 }
@@ -120,13 +127,37 @@ std::int64_t Driver::patience_us() {
   return std::max<std::int64_t>(until - now, 0);
 }
 
-base::Result<void> Driver::close() {
+/// Every call comes back, whatever happens.
+void Driver::give_everything_back() {
   for (auto& waiter : waiters_.take_all()) give_empty(std::move(waiter));
-  for (auto& item : backlog_) give_back(std::move(item.call), call::Trouble::stopping);
-  backlog_.clear();
+  for (auto& item : std::exchange(backlog_, {}))
+    give_back(std::move(item.call), call::Trouble::stopping);
+  for (auto& held : std::exchange(held_, {}))
+    give_back(std::move(held.call), call::Trouble::stopping);
+  for (auto& call : std::exchange(questions_, {}))
+    give_back(std::move(call), call::Trouble::stopping);
+  for (auto& deferred : std::exchange(deferred_, {}))
+    give_back(std::move(deferred.call), call::Trouble::stopping);
+  for (auto& proposal : std::exchange(under_way_, {}))
+    for (Part& part : proposal.parts)
+      give_back(std::move(part.waiter.call), call::Trouble::lost_track);
+  for (auto& [number, call] : std::exchange(managing_, {}))
+    give_back(std::move(call), call::Trouble::lost_track);
+  for (auto& call : std::exchange(wanted_snapshots_, {}))
+    give_back(std::move(call), call::Trouble::stopping);
+  if (membership_) {
+    membership_->give_up("stopping", "The leader was stopped; look at the cluster's status.");
+    for (auto& held : forwarder_->take_all())
+      give_back(std::move(held.call), call::Trouble::lost_track);
+  }
   answer_watchers();
   outbox_.send();
+}
+
+base::Result<void> Driver::close() {
+  give_everything_back();
   if (!broken_) hand_over();
+  snapshots_.reset();
   auto stored = store_->close();
   auto closed = log_->close();
   return stored ? closed : stored;

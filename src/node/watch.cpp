@@ -16,7 +16,7 @@ constexpr std::size_t kFailuresExamined = 20'000;
 void Driver::tell(std::vector<command::Event>&& events) {
   if (!log_clock_) return;
   for (const auto& event : events) stats_.note(event);
-  feed_.add(applied_index_, std::move(events));
+  shared_.feed.add(applied_index_, std::move(events));
 }
 
 bool Driver::answer_figures(call::Call& call) {
@@ -48,16 +48,12 @@ call::Metrics Driver::metrics() {
 }
 
 void Driver::note_health() {
-  leads_.store(log_->leader(), std::memory_order_relaxed);
-  log_has_room_.store(!was_full_, std::memory_order_relaxed);
-  store_is_well_.store(told_trouble_.empty(), std::memory_order_relaxed);
-}
-
-call::Health Driver::health() const {
-  return {.serving = true,
-          .leader = leads_.load(std::memory_order_relaxed),
-          .log_writable = log_has_room_.load(std::memory_order_relaxed),
-          .database_writable = store_is_well_.load(std::memory_order_relaxed)};
+  const auto leader = log_->leader_id();
+  const bool led = serving_ || (leader != 0 && leader != log_->node_id() && membership_ &&
+                                membership_->linked(leader) && !log_->removed());
+  shared_.has_leader.store(led, std::memory_order_relaxed);
+  shared_.log_has_room.store(!was_full_, std::memory_order_relaxed);
+  shared_.store_is_well.store(told_trouble_.empty(), std::memory_order_relaxed);
 }
 
 void Readers::answer_errors(const call::ErrorsQuery& query, call::Call& call) {

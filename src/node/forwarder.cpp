@@ -1,0 +1,88 @@
+// Numbers go out with calls, and come back with replies.
+#include "node/forwarder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/messages.hpp"
+
+namespace jobbie::node {
+namespace {
+
+/// How long a leader may take for a call beyond the time that the call may wait.
+constexpr std::int64_t kPatienceUs = 15'000'000;
+
+bool is_repeatable(const command::Command& command) {
+  if (const auto* ack = std::get_if<command::Ack>(&command)) return ack->ref.lease != 0;
+  if (const auto* one = std::get_if<command::Enqueue>(&command))
+    return !one->idempotency.key.empty();
+  if (const auto* many = std::get_if<command::EnqueueMany>(&command))
+    return !many->idempotency.key.empty();
+  return std::holds_alternative<command::Claim>(command) ||
+         std::holds_alternative<command::Heartbeat>(command) ||
+         std::holds_alternative<command::RegisterWorker>(command);
+}
+
+}  // namespace
+
+bool is_repeatable(const call::Call& call) {
+  return !call.audit && std::all_of(call.commands.begin(), call.commands.end(),
+                                    [](const auto& command) { return is_repeatable(command); });
+}
+
+bool Forwarder::send(Held& held, std::uint64_t leader, std::int64_t now_us) {
+  const base::Duration wait{std::max<std::int64_t>(held.wait_until_us - now_us, 0) / 1000};
+  if (!transport_.send(leader, static_cast<std::uint8_t>(cluster::Kind::forward),
+                       cluster::encode_forward(next_, *held.call, wait)))
+    return false;
+  away_.emplace(next_++, Away{.held = std::move(held),
+                              .node = leader,
+                              .overdue_us = now_us + wait.ms * 1000 + kPatienceUs});
+  return true;
+}
+
+Held Forwarder::take(std::uint64_t number) {
+  const auto found = away_.find(number);
+  if (found == away_.end()) return {};
+  Held held = std::move(found->second.held);
+  away_.erase(found);
+  return held;
+}
+
+std::vector<Held> Forwarder::take_all(std::uint64_t node) {
+  std::vector<Held> out;
+  std::erase_if(away_, [&](auto& one) {
+    if (one.second.node != node) return false;
+    out.push_back(std::move(one.second.held));
+    return true;
+  });
+  return out;
+}
+
+std::vector<Held> Forwarder::take_all() {
+  std::vector<Held> out;
+  for (auto& [number, away] : std::exchange(away_, {})) out.push_back(std::move(away.held));
+  return out;
+}
+
+std::vector<Held> Forwarder::take_overdue(std::int64_t now_us) {
+  std::vector<Held> out;
+  std::erase_if(away_, [&](auto& one) {
+    if (one.second.overdue_us > now_us) return false;
+    out.push_back(std::move(one.second.held));
+    return true;
+  });
+  return out;
+}
+
+void Forwarder::call_off(bool all) {
+  for (auto& [number, away] : away_) {
+    const auto& call = *away.held.call;
+    const bool gone = call.hung_up && call.hung_up->load(std::memory_order_relaxed);
+    if (away.called_off || !(gone || (all && call.wait.ms > 0))) continue;
+    away.called_off = transport_.send(away.node, static_cast<std::uint8_t>(cluster::Kind::cancel),
+                                      cluster::encode_number(number));
+  }
+}
+
+}  // namespace jobbie::node

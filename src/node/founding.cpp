@@ -1,0 +1,162 @@
+// A node without a log: it looks for others, until it founds a cluster with them or is taken in.
+#include <algorithm>
+#include <utility>
+
+#include "cluster/forming.hpp"
+#include "cluster/messages.hpp"
+#include "node/deliver.hpp"
+#include "node/discovery.hpp"
+#include "node/driver.hpp"
+#include "node/node.hpp"
+
+namespace jobbie::node {
+namespace {
+
+using cluster::Kind;
+
+constexpr std::int64_t kPatienceUs = 100'000;
+constexpr std::int64_t kStepUs = 300'000;
+constexpr std::int64_t kReportUs = 10'000'000;
+
+std::uint8_t number(Kind kind) { return static_cast<std::uint8_t>(kind); }
+
+}  // namespace
+
+struct Node::Founding {
+  peer::Hello self;
+  cluster::Forming forming;
+  std::optional<log::Configuration> begins_with;
+  std::int64_t next_step_us = 0;
+  std::int64_t next_report_us = 0;
+};
+
+base::Result<void> Node::form() {
+  const auto self = self_;
+  Founding founding{
+      .self = self, .forming = cluster::Forming(self, draw_id()), .begins_with = {}};
+  while (!stopping_.load(std::memory_order_relaxed) && !founding.begins_with) {
+    intake_.take(items_, kPatienceUs);
+    mailbox_.take(mail_);
+    refuse_items(founding);
+    take_letters(founding);
+    further(founding);
+    may_stop_ = true;
+  }
+  if (!founding.begins_with) return {};
+  may_stop_ = false;
+  if (auto opened = open_driver(self.node_id, *founding.begins_with); !opened) return opened;
+  const auto known = hello(self.node_id, driver_->configuration().cluster_id);
+  transport_->introduce(known);
+  driver_->connect(*transport_, known);
+  driver_->announce(options_.cluster->peers);
+  ready_ = !draining_;
+  if (options_.journal != nullptr)
+    options_.journal->write(base::Level::info, "member",
+                            {{"node", std::string_view(options_.name)},
+                             {"id", self.node_id},
+                             {"cluster", driver_->configuration().cluster_id},
+                             {"nodes", std::uint64_t{founding.begins_with->members.size()}}});
+  return {};
+}
+
+/// Nothing can be done yet, but how it stands can be told.
+void Node::refuse_items(const Founding& founding) {
+  for (auto& item : std::exchange(items_, {})) {
+    if (!std::holds_alternative<call::StatusQuery>(item.call->query)) {
+      refuse(std::move(item.call), call::Trouble::no_leader);
+      continue;
+    }
+    call::NodeStatus status;
+    status.node_id = founding.self.node_id;
+    status.name = options_.name;
+    status.role = "forming";
+    item.call->answer = std::move(status);
+    deliver(std::move(item.call));
+  }
+}
+
+void Node::take_letters(Founding& founding) {
+  for (const auto& letter : mail_) {
+    if (const auto* hello = std::get_if<peer::Hello>(&letter)) {
+      founding.forming.note(*hello);
+    } else if (const auto* link = std::get_if<Link>(&letter)) {
+      if (link->up)
+        founding.forming.connected(link->node);
+      else
+        founding.forming.lost(link->node);
+    } else if (const auto* frame = std::get_if<Frame>(&letter)) {
+      take_frame(founding, *frame);
+    } else if (const auto* incoming = std::get_if<peer::Incoming>(&letter)) {
+      transport_->finish(incoming->token, false);
+    }
+  }
+  mail_.clear();
+}
+
+void Node::take_frame(Founding& founding, const Frame& frame) {
+  const auto kind = static_cast<Kind>(frame.kind);
+  if (kind == Kind::found || kind == Kind::welcome) {
+    auto configuration = log::decode_configuration(frame.bytes);
+    if (!configuration || configuration->find(founding.self.node_id) == nullptr) return;
+    if (kind == Kind::found && !founding.forming.accepts(frame.from, *configuration)) return;
+    founding.begins_with = *std::move(configuration);
+  } else if (kind == Kind::founded) {
+    if (founding.forming.begun(frame.from)) founding.begins_with = founding.forming.founders();
+  } else if (kind == Kind::invite) {
+    transport_->send(frame.from, number(Kind::join),
+                     cluster::encode_member({.id = founding.self.node_id,
+                                             .name = founding.self.name,
+                                             .address = founding.self.address,
+                                             .http = founding.self.http,
+                                             .voter = false}));
+  }
+}
+
+void Node::further(Founding& founding) {
+  const auto now = options_.clock->steady_us();
+  if (now < founding.next_step_us || founding.begins_with) return;
+  founding.next_step_us = now + kStepUs;
+  const auto& cluster = *options_.cluster;
+  if (discovery_) {
+    transport_->dial(discovery_->addresses());
+    founding.forming.expect(cluster.size);
+  } else {
+    transport_->dial(cluster.peers);
+    std::size_t others = 0;
+    for (const auto& status : transport_->status())
+      others += std::find(cluster.peers.begin(), cluster.peers.end(), status.address) !=
+                        cluster.peers.end() &&
+                    !status.is_self
+                    ? 1
+                    : 0;
+    founding.forming.expect(others + 1);
+  }
+  const auto step = founding.forming.next();
+  using StepKind = cluster::Forming::Step::Kind;
+  if (step.kind == StepKind::join) {
+    transport_->send(step.to.front(), number(Kind::join),
+                     cluster::encode_member({.id = founding.self.node_id,
+                                             .name = founding.self.name,
+                                             .address = founding.self.address,
+                                             .http = founding.self.http,
+                                             .voter = false}));
+  } else if (step.kind == StepKind::found) {
+    const auto founders = founding.forming.founders();
+    for (const auto node : step.to)
+      transport_->send(node, number(Kind::found), log::encode(founders));
+    if (step.to.empty()) founding.begins_with = founders;
+  }
+  if (now < founding.next_report_us || options_.journal == nullptr) return;
+  founding.next_report_us = now + kReportUs;
+  const auto clash = founding.forming.clash();
+  options_.journal->write(
+      clash.empty() ? base::Level::info : base::Level::warning, "forming",
+      {{"seen", std::uint64_t{founding.forming.seen()}},
+       {"expected", std::uint64_t{founding.forming.expected()}},
+       {"message",
+        clash.empty()
+            ? std::string_view("waiting for the other nodes, or to be taken in")
+            : std::string_view("two nodes have the same name: give them others with --node")}});
+}
+
+}  // namespace jobbie::node

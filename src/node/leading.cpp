@@ -1,0 +1,199 @@
+// Leading and following: when duties begin and end, where calls go meanwhile, and what becomes of
+// entries that another leader has overtaken.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "node/bulk_runner.hpp"
+#include "node/driver.hpp"
+
+namespace jobbie::node {
+namespace {
+
+/// How long a call waits for a leader before it is refused, and how long an entry that was proposed
+/// may stay undecided before its callers are told so.
+constexpr std::int64_t kHoldUs = 5'000'000;
+constexpr std::int64_t kUndecidedUs = 10'000'000;
+constexpr std::int64_t kAliveUs = 1'000'000;
+constexpr std::int64_t kHandOverTryUs = 500'000;
+constexpr std::int64_t kHandOverUs = 4'000'000;
+
+std::string alive_file(const std::string& data_dir) { return data_dir + "/alive"; }
+
+}  // namespace
+
+bool Driver::is_remote(const call::Call& call) const { return &call.inbox() == remote_inbox_.get(); }
+
+void Driver::note_role() {
+  const bool leads = log_->leader() && applied_term_ == log_->term() && !log_->removed();
+  if (leads && served_term_ != log_->term()) begin_term();
+  if (!log_->leader() && served_term_ != 0) end_term();
+  serving_ = leads && !log_->transferring();
+  if (log_->leader()) leader_seen_us_ = now_us_;
+}
+
+/// Everything that was committed before is applied: from here on this node decides.
+void Driver::begin_term() {
+  lost_ = time_without_leader();
+  served_term_ = log_->term();
+  log_clock_.emplace(clock_, engine_->now());
+  bulks_->lead(true);
+  if (options_.journal != nullptr && transport_ != nullptr)
+    options_.journal->write(base::Level::info, "leading",
+                            {{"term", log_->term()},
+                             {"index", applied_index_},
+                             {"leaderless_ms", lost_->ms}});
+}
+
+void Driver::end_term() {
+  served_term_ = 0;
+  lost_.reset();
+  wakes_.clear();
+  bulks_->lead(false);
+  for (auto& waiter : waiters_.take_all())
+    hold({.call = std::move(waiter.call),
+          .bytes = 0,
+          .since_us = now_us_,
+          .wait_until_us = waiter.deadline_us});
+  if (options_.journal != nullptr)
+    options_.journal->write(base::Level::warning, "not_leading_any_more", {{"term", log_->term()}});
+}
+
+/// As this node has seen it; where it has just been started, from the time at which it, or another
+/// process in this directory, was last led or led itself.
+base::Duration Driver::time_without_leader() {
+  if (leader_seen_us_ != 0) return {std::max<std::int64_t>(now_us_ - leader_seen_us_, 0) / 1000};
+  if (engine_->now() == base::Instant{}) return {};
+  base::Instant last = engine_->now();
+  std::error_code error;
+  const auto touched = std::filesystem::last_write_time(alive_file(options_.data_dir), error);
+  if (!error) {
+    const auto since = std::chrono::file_clock::to_sys(touched).time_since_epoch();
+    last = std::max(
+        last, base::Instant{std::chrono::duration_cast<std::chrono::milliseconds>(since).count()});
+  }
+  return {std::max<std::int64_t>(clock_.wall_us() / 1000 - last.ms, 0)};
+}
+
+/// Leaves a trace of the last moment at which somebody led. It need not survive a power loss: then
+/// the last entry of the log says nearly the same.
+void Driver::note_alive() {
+  if (now_us_ < next_alive_us_ || log_->leader_id() == 0) return;
+  next_alive_us_ = now_us_ + kAliveUs;
+  const auto path = alive_file(options_.data_dir);
+  std::error_code error;
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now(), error);
+  if (error) std::ofstream(path).flush();
+}
+
+/// Where a call with commands goes: into the next entry, to the leader, or aside.
+void Driver::route(Held held) {
+  if (serving_) return take_commands(std::move(held));
+  const auto leader = log_->leader_id();
+  if (is_remote(*held.call)) return give_back(std::move(held.call), call::Trouble::no_leader);
+  const bool claims = std::holds_alternative<command::Claim>(held.call->commands.back());
+  if (draining_ && claims) return give_back(std::move(held.call), call::Trouble::stopping);
+  if (transport_ != nullptr && leader != 0 && leader != log_->node_id() &&
+      forwarder_->send(held, leader, now_us_))
+    return;
+  hold(std::move(held));
+}
+
+void Driver::hold(Held held) {
+  const bool remote = is_remote(*held.call);
+  if (remote || transport_ == nullptr || log_->removed() ||
+      held_.size() >= options_.bounds.intake_calls || held_bytes_ > options_.bounds.intake_bytes)
+    return give_back(std::move(held.call), call::Trouble::no_leader);
+  held_bytes_ += held.bytes;
+  held_.push_back(std::move(held));
+}
+
+void Driver::route_held() {
+  if (held_.empty()) return;
+  const auto leader = log_->leader_id();
+  const bool routable = serving_ || (leader != 0 && leader != log_->node_id() &&
+                                     membership_ != nullptr && membership_->linked(leader));
+  auto waiting = std::exchange(held_, {});
+  held_bytes_ = 0;
+  for (auto& held : waiting) {
+    if (held.call->hung_up && held.call->hung_up->load(std::memory_order_relaxed))
+      give_back(std::move(held.call), call::Trouble::no_leader);
+    else if (routable)
+      route(std::move(held));
+    else if (held.since_us + kHoldUs < now_us_)
+      give_back(std::move(held.call), call::Trouble::no_leader);
+    else
+      hold(std::move(held));
+  }
+}
+
+/// The entry will never be: what is in it is as if it had just come.
+void Driver::undo(Proposal proposal) {
+  for (Part& part : proposal.parts) {
+    untry(part, false);
+    auto& call = *part.waiter.call;
+    for (std::size_t i = 0; i < part.count; ++i)
+      call.commands.push_back(std::move(proposal.entry.commands[part.first + i]));
+    if (part.audit != 0)
+      call.audit =
+          std::move(std::get<command::RecordAction>(proposal.entry.commands[part.audit]));
+    if (part.waiter.claim_withheld) {
+      give_back(std::move(part.waiter.call), call::Trouble::stopping);
+      continue;
+    }
+    hold({.call = std::move(part.waiter.call),
+          .bytes = proposal.bytes / proposal.parts.size(),
+          .since_us = now_us_,
+          .wait_until_us = part.waiter.deadline_us});
+  }
+}
+
+/// An entry of another term stands where ours would: those of ours that come at or behind it, and
+/// are older, never will.
+void Driver::drop_overtaken(std::uint64_t index, std::uint64_t term) {
+  while (!under_way_.empty() && under_way_.back().index >= index &&
+         under_way_.back().term < term) {
+    auto overtaken = std::move(under_way_.back());
+    under_way_.pop_back();
+    undo(std::move(overtaken));
+  }
+}
+
+/// A node that is to stop gives its office away first, so that nobody has to wait for an election.
+void Driver::hand_leadership_over() {
+  if (!draining_ || transport_ == nullptr || !log_->leader() || now_us_ < next_hand_over_try_us_)
+    return;
+  if (draining_since_us_ == 0) draining_since_us_ = now_us_;
+  next_hand_over_try_us_ = now_us_ + kHandOverTryUs;
+  if (log_->transferring()) return;
+  const auto heirs = membership_->heirs();
+  if (!heirs.empty()) static_cast<void>(log_->transfer(heirs.front()));
+}
+
+bool Driver::may_stop() const {
+  if (transport_ == nullptr) return true;
+  const bool settled = under_way_.empty() && held_.empty() && forwarder_->size() == 0;
+  if (!log_->leader()) return settled || log_->leader_id() == 0;
+  if (draining_since_us_ != 0 && clock_.steady_us() - draining_since_us_ > kHandOverUs) return true;
+  return membership_->heirs().empty();
+}
+
+/// Entries that are neither applied nor overtaken: nobody leads, or nobody follows.
+void Driver::expire_undecided() {
+  while (!under_way_.empty() && !log_->leader() &&
+         under_way_.front().proposed_us + kUndecidedUs < now_us_) {
+    auto proposal = std::move(under_way_.front());
+    under_way_.pop_front();
+    for (Part& part : proposal.parts) {
+      untry(part, false);
+      give_back(std::move(part.waiter.call), call::Trouble::lost_track);
+    }
+  }
+  if (forwarder_ == nullptr) return;
+  for (auto& held : forwarder_->take_overdue(now_us_))
+    give_back(std::move(held.call), call::Trouble::lost_track);
+}
+
+}  // namespace jobbie::node

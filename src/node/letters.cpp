@@ -1,0 +1,279 @@
+// What other nodes say, and what is said to them.
+#include <algorithm>
+#include <utility>
+
+#include "node/bulk_runner.hpp"
+#include "node/driver.hpp"
+
+namespace jobbie::node {
+namespace {
+
+using cluster::Kind;
+
+std::uint8_t number(Kind kind) { return static_cast<std::uint8_t>(kind); }
+
+/// A copy that nobody has asked for in this time is removed.
+constexpr std::int64_t kSnapshotKeptUs = 60'000'000;
+
+}  // namespace
+
+void Driver::connect(peer::Transport& transport, const peer::Hello& self) {
+  transport_ = &transport;
+  remote_inbox_ = std::make_unique<RemoteInbox>(transport);
+  forwarder_ = std::make_unique<Forwarder>(transport);
+  membership_ = std::make_unique<Membership>(Membership::Context{
+      .log = *log_, .transport = transport, .journal = options_.journal, .self = self});
+  snapshots_ = std::make_unique<SnapshotMaker>(*store_, options_.data_dir + "/snapshots/made",
+                                               [this] { intake_.wake(); });
+  for (const auto& link : transport.status())
+    if (link.outgoing) membership_->link(link.node_id, true);
+  membership_->configured();
+}
+
+void Driver::announce(std::vector<std::string> addresses) {
+  if (membership_) membership_->announce(std::move(addresses));
+}
+
+void Driver::take_mail(std::vector<Letter>& mail) {
+  for (auto& letter : mail) {
+    if (auto* frame = std::get_if<Frame>(&letter))
+      take_frame(std::move(*frame));
+    else if (auto* hello = std::get_if<peer::Hello>(&letter))
+      membership_->note(*hello);
+    else if (auto* link = std::get_if<Link>(&letter))
+      take_link(*link);
+    else if (auto* incoming = std::get_if<peer::Incoming>(&letter))
+      take_snapshot(std::move(*incoming));
+    else if (auto* sent = std::get_if<Sent>(&letter)) {
+      if (snapshots_under_way_ > 0) --snapshots_under_way_;
+      snapshot_used_us_ = now_us_;
+      log_->report_snapshot(sent->node, sent->arrived);
+    }
+  }
+  mail.clear();
+}
+
+void Driver::take_frame(Frame frame) {
+  switch (static_cast<Kind>(frame.kind)) {
+    case Kind::log:
+      if (frame.from == log_->leader_id()) leader_seen_us_ = now_us_;
+      static_cast<void>(log_->step(frame.bytes));
+      return;
+    case Kind::forward:
+      return take_forward(frame);
+    case Kind::reply:
+      return take_reply(frame);
+    case Kind::cancel:
+      if (const auto call = cluster::decode_number(frame.bytes))
+        remote_waiters_.cancel(frame.from, *call);
+      return;
+    case Kind::join:
+      if (const auto member = cluster::decode_member(frame.bytes)) membership_->join(*member);
+      return;
+    case Kind::manage:
+      return take_manage(frame);
+    case Kind::managed:
+      return take_managed(frame);
+    case Kind::found:
+      // Somebody who founded a cluster with us waits for our word.
+      if (const auto founders = log::decode_configuration(frame.bytes);
+          founders && founders->cluster_id == log_->configuration().cluster_id)
+        transport_->send(frame.from, number(Kind::founded),
+                         cluster::encode_number(founders->cluster_id));
+      return;
+    case Kind::welcome:
+    case Kind::founded:
+    case Kind::invite:
+      return;  // this node has its log already
+  }
+}
+
+/// A call of another node: into the backlog, as if its caller were here.
+void Driver::take_forward(const Frame& frame) {
+  auto forwarded = cluster::decode_forward(frame.bytes);
+  if (!forwarded) {
+    if (options_.journal != nullptr)
+      options_.journal->write(base::Level::error, "frame_refused",
+                              {{"message", std::string_view(forwarded.error().message)}});
+    return;  // its sender will tell the caller that the outcome is not known
+  }
+  auto call = std::make_unique<RemoteCall>(*remote_inbox_, frame.from, forwarded->number);
+  call->commands = std::move(forwarded->commands);
+  call->audit = std::move(forwarded->audit);
+  call->wait = forwarded->wait;
+  if (!forwarded->key_digest.empty()) {
+    call->grant = ring_->find(forwarded->key_digest);
+    if (!call->grant) return give_back(std::move(call), call::Trouble::revoked);
+  }
+  if (call->wait.ms > 0) {
+    call->hung_up = std::make_shared<std::atomic<bool>>(false);
+    remote_waiters_.add(frame.from, forwarded->number, call->hung_up);
+  }
+  const auto bytes = approximate_bytes(*call);
+  backlog_.push_back({.call = std::move(call), .bytes = bytes});
+}
+
+void Driver::take_reply(const Frame& frame) {
+  auto replied = cluster::decode_reply(frame.bytes);
+  if (!replied) return;
+  auto held = forwarder_->take(replied->number);
+  if (!held.call) return;
+  // Nothing was done: whoever leads now may do it.
+  if (replied->trouble == call::Trouble::no_leader || replied->trouble == call::Trouble::stopping)
+    return hold(std::move(held));
+  seen_index_ = std::max(seen_index_, replied->index);
+  held.call->trouble = replied->trouble;
+  held.call->replies = std::move(replied->replies);
+  held.call->commands.clear();
+  outbox_.add(std::move(held.call));
+}
+
+void Driver::take_link(const Link& link) {
+  membership_->link(link.node, link.up);
+  if (link.up) return;
+  log_->report_unreachable(link.node);
+  remote_waiters_.cancel_all(link.node);
+  for (auto& held : forwarder_->take_all(link.node)) {
+    if (is_repeatable(*held.call)) {
+      held.since_us = now_us_;
+      hold(std::move(held));
+    } else {
+      give_back(std::move(held.call), call::Trouble::lost_track);
+    }
+  }
+}
+
+/// The log's messages. A snapshot goes with its file, on a connection of its own.
+void Driver::send(const consensus::MessageView& message) {
+  if (transport_ == nullptr) return;
+  if (message.snapshot_index == 0) {
+    if (!transport_->send(message.to, number(Kind::log), std::string(message.bytes)))
+      unreachable_.push_back(message.to);
+    return;
+  }
+  ++snapshots_under_way_;
+  if (options_.journal != nullptr)
+    options_.journal->write(base::Level::info, "sending_snapshot",
+                            {{"to", message.to}, {"index", message.snapshot_index}});
+  transport_->send_snapshot(message.to, std::string(message.bytes), snapshots_->path(),
+                            [mailbox = &mailbox_, to = message.to](base::Result<void> done) {
+                              mailbox->put(Sent{.node = to, .arrived = done.has_value()});
+                            });
+}
+
+void Driver::take_snapshot(peer::Incoming incoming) {
+  const auto verdict = log_->judge(incoming.header);
+  if (options_.journal != nullptr)
+    options_.journal->write(
+        base::Level::info, "snapshot_arrived",
+        {{"from", incoming.from},
+         {"bytes", incoming.bytes},
+         {"wanted", verdict.has_value() && *verdict == log::Verdict::wanted}});
+  if (adoption_ || !verdict || *verdict == log::Verdict::stale)
+    return transport_->finish(incoming.token, false);
+  if (*verdict == log::Verdict::present) return transport_->finish(incoming.token, true);
+  adoption_.emplace(Adoption{std::move(incoming)});
+}
+
+void Driver::upkeep_cluster() {
+  if (transport_ == nullptr) return;
+  membership_->upkeep(now_us_, serving_);
+  remote_waiters_.tidy();
+  upkeep_snapshots();
+}
+
+void Driver::upkeep_snapshots() {
+  if (const auto made = snapshots_->result()) {
+    const auto offered = *made ? log_->offer_snapshot(**made) : std::unexpected(made->error());
+    if (!offered && options_.journal != nullptr)
+      options_.journal->write(base::Level::error, "snapshot_failed",
+                              {{"code", std::string_view(offered.error().code)},
+                               {"message", std::string_view(offered.error().message)}});
+    snapshot_used_us_ = now_us_;
+    for (auto& call : std::exchange(wanted_snapshots_, {})) {
+      call->answer = *made ? call::ClusterAnswer{}
+                           : call::ClusterAnswer{"snapshot_failed", made->error().message};
+      outbox_.add(std::move(call));
+    }
+  }
+  const bool wanted = (log_->leader() && log_->wants_snapshot()) || !wanted_snapshots_.empty();
+  if (wanted && !snapshots_->busy() && snapshots_under_way_ == 0) {
+    hand_over();
+    snapshots_->start();
+  } else if (snapshot_used_us_ != 0 && snapshots_under_way_ == 0 && !snapshots_->busy() &&
+             now_us_ - snapshot_used_us_ > kSnapshotKeptUs) {
+    snapshot_used_us_ = 0;
+    log_->withdraw_snapshot();
+    snapshots_->remove();
+  }
+}
+
+/// A follower that is a little behind shall find in the log what it lacks.
+std::uint64_t Driver::cut_point() const {
+  const auto durable = store_->durable_index();
+  if (transport_ == nullptr || log_->bytes() > options_.log_retain_bytes * 4) return durable;
+  if (log_->bytes() <= options_.log_retain_bytes) return 0;
+  auto needed = durable;
+  for (const auto& member : log_->configuration().members)
+    if (const auto progress = log_->progress(member.id);
+        progress && progress->recently_active && member.id != log_->node_id())
+      needed = std::min(needed, progress->matched);
+  return needed;
+}
+
+/// Somebody wants the cluster changed: the leader sees to it, whichever node was asked.
+void Driver::manage(std::unique_ptr<call::Call> call) {
+  const auto& change = std::get<call::ClusterChange>(call->query);
+  const auto refuse = [&](std::string code, std::string message) {
+    call->answer = call::ClusterAnswer{std::move(code), std::move(message)};
+    outbox_.add(std::move(call));
+  };
+  if (transport_ == nullptr)
+    return refuse("not_a_cluster", "This server was not started with --cluster.");
+  if (change.action == call::ClusterAction::snapshot)
+    return wanted_snapshots_.push_back(std::move(call));
+  if (log_->leader()) {
+    // Shared, because a function has to be copyable; the answer comes once.
+    auto waiting = std::make_shared<std::unique_ptr<call::Call>>(std::move(call));
+    const auto wanted = change;
+    return membership_->ask(wanted, now_us_, [this, waiting](call::ClusterAnswer answer) {
+      if (answer.code == "not_leader") return questions_.push_back(std::move(*waiting));
+      (*waiting)->answer = std::move(answer);
+      outbox_.add(std::move(*waiting));
+    });
+  }
+  if (!transport_->send(log_->leader_id(), number(Kind::manage),
+                        cluster::encode_manage(next_manage_, change))) {
+    call->trouble = call::Trouble::no_leader;
+    return outbox_.add(std::move(call));
+  }
+  managing_.emplace(next_manage_++, std::move(call));
+}
+
+void Driver::take_manage(const Frame& frame) {
+  auto wanted = cluster::decode_manage(frame.bytes);
+  if (!wanted) return;
+  const auto answer = [transport = transport_, from = frame.from,
+                       asked = wanted->first](call::ClusterAnswer outcome) {
+    transport->send(from, number(Kind::managed),
+                    cluster::encode(cluster::Managed{asked, std::move(outcome)}));
+  };
+  if (!log_->leader()) return answer({"not_leader", "Another node leads now."});
+  membership_->ask(wanted->second, now_us_, answer);
+}
+
+void Driver::take_managed(const Frame& frame) {
+  auto managed = cluster::decode_managed(frame.bytes);
+  if (!managed) return;
+  const auto found = managing_.find(managed->number);
+  if (found == managing_.end()) return;
+  auto call = std::move(found->second);
+  managing_.erase(found);
+  if (managed->answer.code == "not_leader")
+    call->trouble = call::Trouble::no_leader;
+  else
+    call->answer = std::move(managed->answer);
+  outbox_.add(std::move(call));
+}
+
+}  // namespace jobbie::node

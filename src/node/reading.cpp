@@ -1,0 +1,53 @@
+// Questions wait until the state is new enough: for what was written through this node, or, where
+// it is asked for, for everything that was acknowledged anywhere.
+#include <utility>
+
+#include "node/driver.hpp"
+
+namespace jobbie::node {
+namespace {
+
+constexpr std::int64_t kPatienceUs = 5'000'000;
+/// A question to the leader may be lost.
+constexpr std::int64_t kAskAgainUs = 500'000;
+
+}  // namespace
+
+void Driver::take_question(std::unique_ptr<call::Call> call) {
+  if (transport_ == nullptr || (!call->strong && seen_index_ <= applied_index_))
+    return answer_question(std::move(call));
+  Deferred deferred{
+      .call = std::move(call), .index = seen_index_, .since_us = now_us_, .asked_us = now_us_};
+  if (deferred.call->strong) {
+    deferred.context = next_context_++;
+    log_->read_index(deferred.context);
+  }
+  deferred_.push_back(std::move(deferred));
+}
+
+void Driver::note_read(std::uint64_t context, std::uint64_t index) {
+  for (auto& deferred : deferred_) {
+    if (deferred.context != context) continue;
+    deferred.context = 0;
+    deferred.index = index;
+  }
+}
+
+void Driver::answer_deferred() {
+  for (auto& deferred : std::exchange(deferred_, {})) {
+    if (deferred.context == 0 && deferred.index <= applied_index_) {
+      answer_question(std::move(deferred.call));
+    } else if (deferred.since_us + kPatienceUs < now_us_) {
+      give_back(std::move(deferred.call), deferred.context != 0 ? call::Trouble::no_leader
+                                                                : call::Trouble::behind);
+    } else {
+      if (deferred.context != 0 && deferred.asked_us + kAskAgainUs < now_us_) {
+        deferred.asked_us = now_us_;
+        log_->read_index(deferred.context);
+      }
+      deferred_.push_back(std::move(deferred));
+    }
+  }
+}
+
+}  // namespace jobbie::node
