@@ -106,7 +106,7 @@ enum class Verdict : std::uint8_t {
 
 class Log {
  public:
-  /// Whether there is a log. One that a crash kept from being begun is none.
+  /// Whether there is a log. One that a crash kept from being begun is none. Makes the directory.
   [[nodiscard]] static base::Result<bool> exists(Disk& disk, const std::string& directory);
   /// Recovers what is in the directory; begins a log with `options.founders` where there is none.
   /// `disk` must outlive the log.
@@ -158,8 +158,9 @@ class Log {
   [[nodiscard]] base::Result<std::uint64_t> propose(std::string_view data);
   /// On the leader, one at a time: the next one when this one is applied. The entry's index.
   [[nodiscard]] base::Result<std::uint64_t> propose_change(const Change& change);
-  /// A message of a peer, authenticated. An error says that nothing was done with it, and is for
-  /// the journal alone.
+  /// A message of a peer, authenticated. An error says that nothing was done with it. `log_busy`:
+  /// it can be stepped again after a pump(). `log_mismatch` is for people. All others are for the
+  /// journal at most: whatever is lost comes again.
   [[nodiscard]] base::Result<void> step(std::string_view message);
   /// Writes, syncs, sends, and hands out committed entries in order, until nothing is left to do.
   [[nodiscard]] base::Result<void> pump(const Handlers& handlers);
@@ -214,18 +215,21 @@ class Log {
  private:
   explicit Log(std::unique_ptr<Wal> wal, const Options& options);
 
+  [[nodiscard]] static WalOptions wal_options(const Options& options);
   [[nodiscard]] base::Result<void> make_core();
   [[nodiscard]] bool fetch(const consensus::FetchRange& range, const consensus::EntrySink& sink);
-  /// The error for which nothing can be done now.
-  [[nodiscard]] std::optional<base::Error> refusal() const;
+  /// Why an entry of `bytes` cannot be proposed now.
+  [[nodiscard]] std::optional<base::Error> refusal(std::size_t bytes) const;
   [[nodiscard]] base::Result<bool> run_one_ready(const Handlers& handlers);
   [[nodiscard]] base::Result<void> persist(const consensus::Ready& ready);
-  [[nodiscard]] base::Result<void> write(const consensus::HardState& hard_state,
-                                         std::span<const consensus::EntryView> entries);
+  [[nodiscard]] base::Result<void> write(std::span<const consensus::EntryView> entries);
+  static void send(std::span<const consensus::MessageView> messages, const Handlers& handlers);
+  void answer_reads(std::span<const consensus::ReadView> reads, const Handlers& handlers);
   [[nodiscard]] base::Result<void> hand_out(std::span<const consensus::EntryView> committed,
                                             const Handlers& handlers);
   [[nodiscard]] base::Result<void> reconfigure(const consensus::EntryView& entry,
                                                const Handlers& handlers);
+  [[nodiscard]] base::Result<bool> remade();
   void remember(const Configured& configured);
   [[nodiscard]] base::Result<void> check_change(const Change& change) const;
   /// Makes a commit index durable that no entry carried so far.
