@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "certificate_watch.hpp"
 #include "effects/trace_exporter.hpp"
 #include "effects/webhook_sender.hpp"
 #include "face/native/native.hpp"
@@ -30,13 +31,18 @@ constexpr base::Duration kDrainTime = base::seconds(5);
 /// What a batch request may weigh beside its payloads being bounded one by one.
 constexpr std::size_t kBatchBody = std::size_t{32} << 20;
 
-/// Blocks the signals that end the server in this thread and all it starts, and waits for one.
+/// How often the files of the certificate are looked at.
+constexpr timespec kCertificateLook{.tv_sec = 1, .tv_nsec = 0};
+
+/// Blocks the signals that end the server in this thread and all it starts, and waits for one. With
+/// a certificate, SIGHUP asks to read it again; without, it does what it always does.
 class Signals {
  public:
-  Signals() {
+  explicit Signals(bool certificate) {
     sigemptyset(&set_);
     sigaddset(&set_, SIGTERM);
     sigaddset(&set_, SIGINT);
+    if (certificate) sigaddset(&set_, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     signal(SIGPIPE, SIG_IGN);
   }
@@ -44,6 +50,18 @@ class Signals {
     int number = 0;
     sigwait(&set_, &number);
     return number;
+  }
+  /// Until one that ends the server; looks after the certificate meanwhile.
+  int wait(CertificateWatch& certificate) const {
+    while (true) {
+      const int number = sigtimedwait(&set_, nullptr, &kCertificateLook);
+      if (number == SIGHUP)
+        certificate.reload();
+      else if (number > 0)
+        return number;
+      else
+        certificate.look();
+    }
   }
 
  private:
@@ -65,6 +83,11 @@ int refuse_to_start(base::Journal& journal, const base::Error& error) {
       {{"code", std::string_view(error.code)}, {"message", std::string_view(error.message)}});
   fmt::print(stderr, "jobbie: {}\n", error.message);
   return 1;
+}
+
+std::string url_of(const std::string& host, std::uint16_t port, bool tls) {
+  const bool v6 = host.find(':') != std::string::npos;
+  return fmt::format("{}://{}:{}", tls ? "https" : "http", v6 ? "[" + host + "]" : host, port);
 }
 
 http::AccessLog access_log(base::Journal& journal, bool wanted) {
@@ -95,7 +118,8 @@ base::Result<std::unique_ptr<node::Node>> open_node(const Settings& settings,
 }  // namespace
 
 int run_server(const Settings& settings) {
-  const Signals signals;
+  const bool tls = !settings.tls_cert.empty();
+  const Signals signals(tls);
   base::Journal journal(STDERR_FILENO, *base::parse_level(settings.log_level));
   auto node = open_node(settings, journal);
   if (!node) return refuse_to_start(journal, node.error());
@@ -118,9 +142,13 @@ int run_server(const Settings& settings) {
                               .port = address.port,
                               .threads = settings.io_threads,
                               .limits = {},
-                              .access_log = access_log(journal, settings.access_log)};
+                              .access_log = access_log(journal, settings.access_log),
+                              .tls = {}};
+  if (tls) options.tls = http::TlsFiles{.certificate = settings.tls_cert, .key = settings.tls_key};
   auto server = http::Server::listen(std::move(options), site);
   if (!server) return refuse_to_start(journal, server.error());
+  std::optional<CertificateWatch> certificate;
+  if (tls) certificate.emplace(**server, settings, journal);
   // Before the first request, so that no event of it is missed.
   std::optional<effects::WebhookSender> sender;
   sender.emplace(**node, allow);
@@ -128,15 +156,17 @@ int run_server(const Settings& settings) {
   if (!settings.otlp_endpoint.empty())
     traces.emplace(**node, *base::parse_url(settings.otlp_endpoint), journal);
   (*server)->start();
+  const std::string url = url_of(address.host, (*server)->port(), tls);
   journal.write(Level::info, "listening",
                 {{"node", std::string_view(settings.node)},
                  {"http", std::string_view(settings.http)},
                  {"port", std::uint64_t{(*server)->port()}},
+                 {"url", std::string_view(url)},
                  {"data_dir", std::string_view(settings.data_dir)},
                  {"auth", settings.auth},
                  {"version", kVersion}});
 
-  const int number = signals.wait();
+  const int number = certificate ? signals.wait(*certificate) : signals.wait();
   journal.write(Level::info, "stopping", {{"signal", std::int64_t{number}}});
   sender.reset();
   traces.reset();

@@ -90,6 +90,8 @@ std::vector<Key> keys_of(Settings& s) {
       key_for("auth", s.auth),
       key_for("auth-keys-file", s.auth_keys_file),
       key_for("otlp-endpoint", s.otlp_endpoint),
+      key_for("tls-cert", s.tls_cert),
+      key_for("tls-key", s.tls_key),
       {"webhook-allow", [&s](const toml::node& node) { return read_texts(node, s.webhook_allow); },
        [&s] { return joined(s.webhook_allow); }}};
 }
@@ -131,6 +133,8 @@ base::Result<void> check(const Settings& s) {
   if (!s.otlp_endpoint.empty())
     if (const auto url = base::parse_url(s.otlp_endpoint); !url)
       return std::unexpected(bad("--otlp-endpoint: " + url.error().message));
+  if (s.tls_cert.empty() != s.tls_key.empty())
+    return std::unexpected(bad("--tls-cert and --tls-key go together"));
   const auto http = parse_address(s.http);
   if (!http) return std::unexpected(http.error());
   if (!is_loopback(http->host) && !s.insecure && !s.auth)
@@ -190,6 +194,13 @@ void declare_settings(CLI::App& server, Settings& s) {
       .add_option("--otlp-endpoint", s.otlp_endpoint,
                   "URL of an OpenTelemetry collector (OTLP over HTTP) that gets spans of jobs")
       ->envname("JOBBIE_OTLP_ENDPOINT");
+  server
+      .add_option("--tls-cert", s.tls_cert,
+                  "PEM file with the certificate and its chain: serve https. Read again when it "
+                  "changes, and on SIGHUP")
+      ->envname("JOBBIE_TLS_CERT");
+  server.add_option("--tls-key", s.tls_key, "PEM file with the key of --tls-cert")
+      ->envname("JOBBIE_TLS_KEY");
   server.add_flag("--insecure", s.insecure, "Serve beyond loopback without keys")
       ->envname("JOBBIE_INSECURE");
 }

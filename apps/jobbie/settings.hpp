@@ -37,6 +37,8 @@ struct Settings {
   std::vector<std::string> webhook_allow;  ///< hosts and blocks of addresses beyond the public ones
   std::string otlp_endpoint;               ///< of a collector of traces; empty: none
   std::string auth_keys_file;              ///< keys to begin with; implies `auth`
+  std::string tls_cert;                    ///< PEM file; with `tls_key` the API is served by https
+  std::string tls_key;
 };
 
 /// Declares the flags of `jobbie server`, with the variables that stand for them.

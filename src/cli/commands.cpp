@@ -34,6 +34,13 @@ void Commands::add_common(CLI::App* command) {
       ->add_option("--token-file", globals_.token_file,
                    "File with the key [JOBBIE_TOKEN, JOBBIE_TOKEN_FILE]")
       ->group(kGroup);
+  command
+      ->add_option("--tls-ca", globals_.tls_ca,
+                   "PEM file with the authority that an https server is trusted by [JOBBIE_TLS_CA]")
+      ->group(kGroup);
+  command
+      ->add_flag("--tls-insecure", globals_.tls_insecure, "Take any certificate of an https server")
+      ->group(kGroup);
   command->add_option("-o,--output", globals_.output, "table, json or ndjson")
       ->check(CLI::IsMember({"table", "json", "ndjson"}))
       ->group(kGroup);

@@ -41,6 +41,9 @@ class ServerProcess {
     std::vector<char*> pointers;
     for (auto& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
+    // The demo is for this machine alone.
+    unsetenv("JOBBIE_TLS_CERT");
+    unsetenv("JOBBIE_TLS_KEY");
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t none;

@@ -50,7 +50,8 @@ int follow_logs(Session& session, const std::string& path, std::int64_t offset) 
                        });
     if (ended) return kDone;
     if (!stream && (stream.error().failure == client::Failure::refused ||
-                    stream.error().failure == client::Failure::unreachable))
+                    stream.error().failure == client::Failure::unreachable ||
+                    stream.error().failure == client::Failure::untrusted))
       return session.fail(stream.error());
   }
 }

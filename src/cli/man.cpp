@@ -15,8 +15,11 @@ Address of the server, http://127.0.0.1:8080 unless given.
 .B JOBBIE_TOKEN\fR, \fBJOBBIE_TOKEN_FILE
 The API key, or the file that holds it.
 .TP
+.B JOBBIE_TLS_CA
+PEM file with the authority that signed the certificate of an https server; else the system's are trusted.
+.TP
 .B JOBBIE_CONFIG
-A TOML file; its table [client] may have url and token\-file.
+A TOML file; its table [client] may have url, token\-file and tls\-ca.
 .TP
 .B NO_COLOR
 Without colours.

@@ -42,6 +42,7 @@ Setting config_file(const Globals& globals) {
 struct FileSettings {
   std::string url;
   std::string token_file;
+  std::string tls_ca;
 };
 
 /// The table [client] of the file; the rest of it is the server's.
@@ -53,19 +54,31 @@ client::Result<FileSettings> read_config(const std::string& path) {
     if (ours == nullptr) return settings;
     for (const auto& [name, node] : *ours) {
       const auto value = node.value_exact<std::string>();
-      if (name.str() != "url" && name.str() != "token-file")
+      std::string* const target = name.str() == "url"          ? &settings.url
+                                  : name.str() == "token-file" ? &settings.token_file
+                                  : name.str() == "tls-ca"     ? &settings.tls_ca
+                                                               : nullptr;
+      if (target == nullptr)
         return std::unexpected(
             bad_setting(fmt::format("{}: unknown key \"client.{}\"", path, name.str())));
       if (!value)
         return std::unexpected(
             bad_setting(fmt::format("{}: \"client.{}\" must be a text", path, name.str())));
-      (name.str() == "url" ? settings.url : settings.token_file) = *value;
+      *target = *value;
     }
   } catch (const toml::parse_error& error) {
     return std::unexpected(bad_setting(
         fmt::format("{}:{}: {}", path, error.source().begin.line, error.description())));
   }
   return settings;
+}
+
+/// Flag, then variable, then file, then default.
+Setting first_of(Setting flag, const char* variable, const std::string& file, Setting otherwise) {
+  if (!flag.value.empty()) return flag;
+  if (auto value = environment(variable); !value.empty()) return {value, variable};
+  if (!file.empty()) return {file, "config file"};
+  return otherwise;
 }
 
 client::Result<Setting> token_of(const Globals& globals, const FileSettings& file) {
@@ -94,6 +107,7 @@ int exit_code_of(const client::Error& error) {
     case client::Failure::unreachable:
     case client::Failure::timed_out:
     case client::Failure::broken:
+    case client::Failure::untrusted:
       return kUnreachable;
     case client::Failure::interrupted:
       return kDeclined;
@@ -132,15 +146,10 @@ client::Result<Connection> connection_of(const Globals& globals) {
     if (!read) return std::unexpected(read.error());
     file = std::move(*read);
   }
-  if (!globals.url.empty()) {
-    connection.url = {globals.url, "--url"};
-  } else if (auto url = environment("JOBBIE_URL"); !url.empty()) {
-    connection.url = {url, "JOBBIE_URL"};
-  } else if (!file.url.empty()) {
-    connection.url = {file.url, "config file"};
-  } else {
-    connection.url = {client::Options{}.url, "default"};
-  }
+  connection.url =
+      first_of({globals.url, "--url"}, "JOBBIE_URL", file.url, {client::Options{}.url, "default"});
+  connection.tls_ca = first_of({globals.tls_ca, "--tls-ca"}, "JOBBIE_TLS_CA", file.tls_ca,
+                               {"", "the system's certificates"});
   auto token = token_of(globals, file);
   if (!token) return std::unexpected(token.error());
   connection.token = std::move(*token);
@@ -171,7 +180,9 @@ client::Result<client::Options> Session::options() const {
                           .token = connection->token.value,
                           .retries = 2,
                           .retry_connect = false,
-                          .agent = "jobbie-cli"};
+                          .agent = "jobbie-cli",
+                          .tls_ca = connection->tls_ca.value,
+                          .tls_insecure = globals_.tls_insecure};
   if (!globals_.timeout.empty()) {
     const auto timeout = base::parse_duration(globals_.timeout);
     if (!timeout || timeout->ms == 0 || timeout->ms > 3'600'000)
@@ -185,7 +196,7 @@ client::Result<client::Client*> Session::client() {
   if (client_) return &*client_;
   auto wanted = options();
   if (!wanted) return std::unexpected(wanted.error());
-  auto opened = client::Client::open(std::move(*wanted));
+  auto opened = open(std::move(*wanted));
   if (!opened) return std::unexpected(opened.error());
   client_ = std::move(*opened);
   return &*client_;
@@ -196,7 +207,13 @@ client::Result<client::Client> Session::patient_client() const {
   if (!wanted) return std::unexpected(wanted.error());
   wanted->retries = 6;
   wanted->retry_connect = true;
-  return client::Client::open(std::move(*wanted));
+  return open(std::move(*wanted));
+}
+
+client::Result<client::Client> Session::open(client::Options options) const {
+  if (options.tls_insecure && options.url.starts_with("https://"))
+    note("warning: the server's certificate is not checked (--tls-insecure)");
+  return client::Client::open(std::move(options));
 }
 
 client::Result<client::Document> Session::call(client::Request request) {

@@ -28,9 +28,11 @@ enum class Output { table, json, ndjson };
 struct Globals {
   std::string url;
   std::string token_file;
+  std::string tls_ca;
   std::string config;
   std::string output = "table";
   std::string timeout;
+  bool tls_insecure = false;
   bool no_color = false;
   bool yes = false;
 };
@@ -44,6 +46,7 @@ struct Setting {
 struct Connection {
   Setting url;
   Setting token;
+  Setting tls_ca;
   Setting config;
 };
 
@@ -82,6 +85,7 @@ class Session {
 
  private:
   client::Result<client::Options> options() const;
+  client::Result<client::Client> open(client::Options options) const;
 
   const Globals& globals_;
   Output output_ = Output::table;

@@ -118,6 +118,7 @@ int show_config(Commands& commands, Session& session) {
       {"url", connection->url.value, connection->url.source},
       {"token", connection->token.value.empty() ? "" : "(set, not shown)",
        connection->token.source},
+      {"tls-ca", connection->tls_ca.value, connection->tls_ca.source},
       {"config", connection->config.value, connection->config.source}};
   if (commands.hooks().server_settings)
     for (const auto& [name, value] : commands.hooks().server_settings())

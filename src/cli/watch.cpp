@@ -59,7 +59,8 @@ int follow_events(Session& session, const EventArguments& a) {
     });
     if (a.count > 0 && seen >= a.count) return kDone;
     if (!ended && (ended.error().failure == client::Failure::refused ||
-                   ended.error().failure == client::Failure::unreachable))
+                   ended.error().failure == client::Failure::unreachable ||
+                   ended.error().failure == client::Failure::untrusted))
       return session.fail(ended.error());
   }
 }

@@ -47,6 +47,7 @@ Result<std::string> read_token_file(const std::string& path) {
 Result<Options> options_from_environment() {
   Options options;
   if (auto url = variable("JOBBIE_URL"); !url.empty()) options.url = std::move(url);
+  options.tls_ca = variable("JOBBIE_TLS_CA");
   options.token = variable("JOBBIE_TOKEN");
   if (const auto path = variable("JOBBIE_TOKEN_FILE"); options.token.empty() && !path.empty()) {
     auto token = read_token_file(path);

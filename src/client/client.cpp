@@ -89,6 +89,7 @@ bool is_clean(std::string_view text) {
 struct Client::Pool {
   Options options;
   Url url;
+  TlsContext tls;  ///< none for http
   std::mutex mutex;
   std::vector<Exchange> idle;
 
@@ -102,15 +103,24 @@ struct Client::Pool {
       if (exchange.reusable()) return exchange;
     }
     const auto limit = std::min(patience.deadline, Clock::now() + options.connect_timeout);
-    auto socket = Socket::connect(url, {.deadline = limit, .interrupt = patience.interrupt});
+    auto socket = connect({.deadline = limit, .interrupt = patience.interrupt});
     if (socket) return Exchange(std::move(*socket));
     Error error = std::move(socket.error());
     if (error.failure == Failure::unreachable) {
       error.message = "no server at " + url.authority() + ": " + error.message;
-      error.hint =
-          "Is the server running? `jobbie server` starts one; --url or JOBBIE_URL names another.";
+      if (error.hint.empty())
+        error.hint =
+            "Is the server running? `jobbie server` starts one; --url or JOBBIE_URL names another.";
     }
     return std::unexpected(std::move(error));
+  }
+
+  Result<Socket> connect(const Patience& patience) {
+    auto socket = Socket::connect(url, patience);
+    if (!socket || !tls) return socket;
+    if (auto secured = socket->secure(*tls, url, patience); !secured)
+      return std::unexpected(std::move(secured.error()));
+    return socket;
   }
 
   void give_back(Exchange exchange) {
@@ -135,6 +145,11 @@ Result<Client> Client::open(Options options) {
   auto pool = std::make_unique<Pool>();
   pool->options = std::move(options);
   pool->url = std::move(*url);
+  if (pool->url.tls) {
+    auto tls = make_tls_context(pool->options.tls_ca, pool->options.tls_insecure);
+    if (!tls) return std::unexpected(tls.error());
+    pool->tls = std::move(*tls);
+  }
   return Client(std::move(pool));
 }
 

@@ -33,9 +33,12 @@ struct Options {
   int retries = 4;
   bool retry_connect = true;  ///< also when nobody listens at the address
   std::string agent = "jobbie-cpp";
+  std::string tls_ca;         ///< PEM file with the authorities to trust; empty: the system's
+  bool tls_insecure = false;  ///< takes any certificate: whoever sits between reads everything
 };
 
-/// JOBBIE_URL, and the token from JOBBIE_TOKEN or the file that JOBBIE_TOKEN_FILE names.
+/// JOBBIE_URL, JOBBIE_TLS_CA, and the token from JOBBIE_TOKEN or the file that JOBBIE_TOKEN_FILE
+/// names.
 Result<Options> options_from_environment();
 /// A secret in a file, without the line break at its end.
 Result<std::string> read_token_file(const std::string& path);

@@ -15,6 +15,7 @@ enum class Failure {
   broken,       ///< the connection ended within an exchange, or the peer does not speak HTTP
   refused,      ///< the server answered with an error: `status` and `code` say which
   interrupted,  ///< the caller asked for the end
+  untrusted,    ///< the server's certificate is not good: nothing was sent
 };
 
 /// `message` tells a person what happened, `hint` what to do (empty where there is nothing to say).

@@ -12,6 +12,8 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 
 namespace jobbie::client {
@@ -93,18 +95,90 @@ Result<Socket> Socket::connect(const Url& url, const Patience& patience) {
   return std::unexpected(std::move(last));
 }
 
-Socket::Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+Result<void> Socket::secure(ssl_ctx_st& context, const Url& url, const Patience& patience) {
+  auto made = make_tls_connection(context, fd_, url.host);
+  if (!made) return std::unexpected(made.error());
+  tls_ = std::move(*made);
+  tls_ended_ = true;  // until there is something to end
+  while (true) {
+    ERR_clear_error();
+    const int result = SSL_connect(tls_.get());
+    if (result == 1) break;
+    const int error = SSL_get_error(tls_.get(), result);
+    if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE)
+      return std::unexpected(handshake_error(*tls_));
+    auto ready = await(fd_, error == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, patience);
+    if (!ready && ready.error().failure == Failure::timed_out)
+      return fault(Failure::unreachable, "no answer to the TLS handshake");
+    if (!ready) return ready;
+  }
+  tls_ended_ = false;
+  return {};
+}
+
+Socket::Socket(Socket&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      tls_(std::move(other.tls_)),
+      tls_ended_(other.tls_ended_) {}
 
 Socket& Socket::operator=(Socket&& other) noexcept {
   std::swap(fd_, other.fd_);
+  std::swap(tls_, other.tls_);
+  std::swap(tls_ended_, other.tls_ended_);
   return *this;
 }
 
 Socket::~Socket() {
+  end_tls();
   if (fd_ >= 0) close(fd_);
 }
 
+void Socket::end_tls() {
+  if (!tls_ || std::exchange(tls_ended_, true)) return;
+  ERR_clear_error();
+  SSL_shutdown(tls_.get());
+}
+
+Result<void> Socket::await_tls(int result, const Patience& patience) {
+  switch (SSL_get_error(tls_.get(), result)) {
+    case SSL_ERROR_WANT_READ:
+      return await(fd_, POLLIN, patience);
+    case SSL_ERROR_WANT_WRITE:
+      return await(fd_, POLLOUT, patience);
+    default:
+      tls_ended_ = true;
+      return fault(Failure::broken, "the connection broke: " + tls_reason());
+  }
+}
+
+Result<void> Socket::write_tls(std::string_view bytes, const Patience& patience) {
+  while (!bytes.empty()) {
+    ERR_clear_error();
+    std::size_t sent = 0;
+    const int result = SSL_write_ex(tls_.get(), bytes.data(), bytes.size(), &sent);
+    if (result == 1) {
+      bytes.remove_prefix(sent);
+    } else if (auto ready = await_tls(result, patience); !ready) {
+      return ready;
+    }
+  }
+  return {};
+}
+
+Result<std::size_t> Socket::read_tls(std::span<char> into, const Patience& patience) {
+  while (true) {
+    ERR_clear_error();
+    std::size_t got = 0;
+    const int result = SSL_read_ex(tls_.get(), into.data(), into.size(), &got);
+    if (result == 1) return got;
+    if (SSL_get_error(tls_.get(), result) == SSL_ERROR_ZERO_RETURN) return 0;
+    if (auto ready = await_tls(result, patience); !ready)
+      return std::unexpected(std::move(ready.error()));
+  }
+}
+
 Result<void> Socket::write(std::string_view bytes, const Patience& patience) {
+  if (tls_) return write_tls(bytes, patience);
   while (!bytes.empty()) {
     const auto sent = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent >= 0) {
@@ -119,6 +193,7 @@ Result<void> Socket::write(std::string_view bytes, const Patience& patience) {
 }
 
 Result<std::size_t> Socket::read(std::span<char> into, const Patience& patience) {
+  if (tls_) return read_tls(into, patience);
   while (true) {
     if (auto ready = await(fd_, POLLIN, patience); !ready)
       return std::unexpected(std::move(ready.error()));
@@ -129,7 +204,10 @@ Result<std::size_t> Socket::read(std::span<char> into, const Patience& patience)
   }
 }
 
-void Socket::finish_sending() { shutdown(fd_, SHUT_WR); }
+void Socket::finish_sending() {
+  end_tls();
+  shutdown(fd_, SHUT_WR);
+}
 
 bool Socket::is_quiet() const {
   pollfd wait{.fd = fd_, .events = POLLIN, .revents = 0};

@@ -1,4 +1,4 @@
-// One TCP connection with deadlines. Not part of the public interface.
+// One connection, over TLS or not, with deadlines. Not part of the public interface.
 #pragma once
 
 #include <chrono>
@@ -8,6 +8,7 @@
 
 #include "client/error.hpp"
 #include "client/interrupt.hpp"
+#include "client/tls.hpp"
 #include "client/url.hpp"
 
 namespace jobbie::client {
@@ -24,6 +25,8 @@ struct Patience {
 class Socket {
  public:
   static Result<Socket> connect(const Url& url, const Patience& patience);
+  /// Before anything is read or written: everything from here on goes through TLS.
+  Result<void> secure(ssl_ctx_st& context, const Url& url, const Patience& patience);
   Socket(Socket&& other) noexcept;
   Socket& operator=(Socket&& other) noexcept;
   ~Socket();
@@ -38,7 +41,15 @@ class Socket {
 
  private:
   explicit Socket(int fd) : fd_(fd) {}
+  Result<void> write_tls(std::string_view bytes, const Patience& patience);
+  Result<std::size_t> read_tls(std::span<char> into, const Patience& patience);
+  /// After TLS gave `result`: waits for what it waits for, or tells why it failed.
+  Result<void> await_tls(int result, const Patience& patience);
+  void end_tls();
+
   int fd_;
+  TlsConnection tls_;       ///< none: plain TCP
+  bool tls_ended_ = false;  ///< we have said so, or there is nothing to say any more
 };
 
 }  // namespace jobbie::client

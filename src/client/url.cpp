@@ -33,14 +33,19 @@ std::string Url::authority() const {
 
 Result<Url> parse_url(std::string_view text) {
   std::string_view rest = text;
-  if (rest.starts_with("https://"))
-    return wrong(text, "is https, which this client does not speak; put a TLS proxy in front");
-  if (rest.starts_with("http://")) rest.remove_prefix(7);
-  if (rest.find("://") != std::string_view::npos) return wrong(text, "is not an http address");
+  Url url;
+  if (rest.starts_with("https://")) {
+    rest.remove_prefix(8);
+    url.tls = true;
+    url.port = 443;
+  } else if (rest.starts_with("http://")) {
+    rest.remove_prefix(7);
+  }
+  if (rest.find("://") != std::string_view::npos)
+    return wrong(text, "is neither an http nor an https address");
   if (!is_printable(rest)) return wrong(text, "has a character that no address has");
   const auto slash = rest.find('/');
   std::string_view authority = rest.substr(0, slash);
-  Url url;
   if (slash != std::string_view::npos) url.prefix = rest.substr(slash);
   while (url.prefix.ends_with('/')) url.prefix.pop_back();
   if (url.prefix.find_first_of("?#") != std::string::npos)

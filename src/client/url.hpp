@@ -12,13 +12,14 @@ namespace jobbie::client {
 struct Url {
   std::string host;
   std::uint16_t port = 80;
+  bool tls = false;
   std::string prefix;  ///< of every path, without a slash at its end
 
   /// `host:port`, with brackets around an IPv6 address: the Host header.
   std::string authority() const;
 };
 
-/// Reads `http://host[:port][/prefix]`; the scheme may be left out.
+/// Reads `http://host[:port][/prefix]` or `https://…`; without a scheme it is http.
 Result<Url> parse_url(std::string_view text);
 
 /// A name from outside as one segment of a path, or as the value of a query parameter.

@@ -18,12 +18,18 @@ TEST(Url, Reads) {
   EXPECT_EQ(full->authority(), "[::1]:8080");
   EXPECT_EQ(full->prefix, "/jobs");
   EXPECT_EQ(parse_url("localhost:9")->port, 9);
+  EXPECT_FALSE(parse_url("localhost:9")->tls);
+  const auto secure = parse_url("https://example.com/jobs");
+  ASSERT_TRUE(secure);
+  EXPECT_TRUE(secure->tls);
+  EXPECT_EQ(secure->authority(), "example.com:443");
+  EXPECT_EQ(parse_url("https://example.com:8443")->port, 8443);
 }
 
 TEST(Url, Refuses) {
   for (const char* text :
-       {"", "https://x", "ftp://x", "http://", "http://x:0", "http://x:99999", "http://x:a",
-        "http://a b", "http://x/?q", "http://x\r\nEvil: 1", "http://me@x"})
+       {"", "https://", "https://http://x", "ftp://x", "http://", "http://x:0", "http://x:99999",
+        "http://x:a", "http://a b", "http://x/?q", "http://x\r\nEvil: 1", "http://me@x"})
     EXPECT_FALSE(parse_url(text)) << text;
 }
 

@@ -12,15 +12,17 @@ using std::chrono::milliseconds;
 constexpr int kMostJobsAFetch = 100;
 constexpr milliseconds kAfterTrouble{1000};
 
-/// What waiting will not cure.
-bool is_final(const Error& error) {
+/// What waiting will not cure. A certificate that was good before will be renewed.
+bool is_final(const Error& error, bool known) {
   if (error.failure == Failure::settings) return true;
+  if (error.failure == Failure::untrusted) return !known;
   return error.failure == Failure::refused && error.status >= 400 && error.status < 500 &&
          error.status != 429 && error.status != 408;
 }
 
 /// Fetches while there are threads to give jobs to.
 Result<void> fetch_loop(Worker::State& state) {
+  bool known = false;  // the server has answered before
   while (true) {
     std::unique_lock lock(state.mutex);
     const auto room = [&] {
@@ -37,7 +39,9 @@ Result<void> fetch_loop(Worker::State& state) {
     lock.unlock();
     const auto came = state.fetch(count);
     const bool interrupted = !came && came.error().failure == Failure::interrupted;
-    if (!came && !interrupted && is_final(came.error())) return std::unexpected(came.error());
+    known = known || came;
+    if (!came && !interrupted && is_final(came.error(), known))
+      return std::unexpected(came.error());
     if (!came && !interrupted) state.note("fetch: " + came.error().message);
     lock.lock();
     if (interrupted || state.stopping) return {};

@@ -31,10 +31,12 @@ bool is_request_id(std::string_view text) {
 
 }  // namespace
 
-Connection::Connection(EventLoop& loop, ConnectionId id, Socket socket, Peer peer)
+Connection::Connection(EventLoop& loop, ConnectionId id, Socket socket, Peer peer,
+                       std::unique_ptr<TlsSession> tls)
     : loop_(loop),
       id_(id),
       socket_(std::move(socket)),
+      tls_(std::move(tls)),
       peer_(std::move(peer)),
       parser_(loop.shared().limits) {}
 
@@ -42,6 +44,7 @@ Connection::~Connection() { release_held(); }
 
 /// A socket that has died is reported whether anybody waits for that or not. Who reads learns more.
 void Connection::on_ready(std::uint32_t events) {
+  again_due_ = false;
   const bool over = (events & (EPOLLERR | EPOLLHUP)) != 0;
   if ((watched_ & EPOLLIN) != 0 && (over || (events & EPOLLIN) != 0))
     on_readable();
@@ -52,6 +55,7 @@ void Connection::on_ready(std::uint32_t events) {
 
 void Connection::on_readable() {
   loop_.touch(*this);
+  if (shaking_hands() && !shake_hands()) return;
   if (closing_)
     discard();
   else if (held_.empty())
@@ -63,6 +67,11 @@ void Connection::on_readable() {
 void Connection::on_writable() {
   write_blocked_ = false;
   loop_.touch(*this);
+  if (tls_ && tls_->wants_write()) on_readable();
+}
+
+long Connection::receive(std::span<char> into) {
+  return tls_ ? tls_->read(into) : ::recv(socket_.get(), into.data(), into.size(), 0);
 }
 
 /// True if something was read; else the end or the failure has been dealt with.
@@ -79,7 +88,7 @@ bool Connection::take_read(long count) {
 /// request that comes whole is never copied.
 void Connection::read_fresh() {
   const std::span<char> space = loop_.read_buffer();
-  const long count = ::recv(socket_.get(), space.data(), space.size(), 0);
+  const long count = receive(space);
   if (!take_read(count)) return;
   hold(process(space.first(static_cast<std::size_t>(count))));
 }
@@ -87,7 +96,7 @@ void Connection::read_fresh() {
 void Connection::read_held() {
   if (!make_room()) return;
   const std::span<char> space = held_.room();
-  const long count = ::recv(socket_.get(), space.data(), space.size(), 0);
+  const long count = receive(space);
   if (!take_read(count)) return;
   held_.grow(static_cast<std::size_t>(count));
   go_on_with_held();
@@ -99,7 +108,7 @@ void Connection::go_on_with_held() { hold(process(held_.data())); }
 /// when it was refused: closing with unread bytes would reset the connection and lose the answer.
 void Connection::discard() {
   const std::span<char> space = loop_.read_buffer();
-  const long count = ::recv(socket_.get(), space.data(), space.size(), 0);
+  const long count = receive(space);
   if (!take_read(count)) return;
   discarded_bytes_ += static_cast<std::size_t>(count);
   if (discarded_bytes_ > kMaxDiscardBytes && lingering_) die();

@@ -20,12 +20,15 @@
 #include "http/ring.hpp"
 #include "http/server.hpp"
 #include "http/sockets.hpp"
+#include "http/tls.hpp"
 
 namespace jobbie::http {
 
 class Connection {
  public:
-  Connection(EventLoop& loop, ConnectionId id, Socket socket, Peer peer);
+  /// Without `tls` it speaks plain HTTP.
+  Connection(EventLoop& loop, ConnectionId id, Socket socket, Peer peer,
+             std::unique_ptr<TlsSession> tls);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -79,12 +82,19 @@ class Connection {
   };
   enum class Phase : std::uint8_t { idle, head, body, busy };
 
+  // What stands between it and its socket (connection_tls.cpp).
+  [[nodiscard]] bool shaking_hands() const { return tls_ && !tls_->ready(); }
+  bool shake_hands();
+  void settle_handshake();
+  void read_again_if_due();
+
   // Reading (connection.cpp).
   void on_readable();
   void on_writable();
   void read_fresh();
   void read_held();
   void discard();
+  long receive(std::span<char> into);
   bool take_read(long count);
   void on_end();
   [[nodiscard]] bool make_room();
@@ -115,6 +125,7 @@ class Connection {
   EventLoop& loop_;
   const ConnectionId id_;
   Socket socket_;
+  std::unique_ptr<TlsSession> tls_;  ///< none: plain HTTP
   const Peer peer_;
 
   Parser parser_;
@@ -143,6 +154,7 @@ class Connection {
   bool paused_ = false;  ///< `held_` has requests that wait for room
   bool continue_due_ = false;
   bool write_blocked_ = false;  ///< the system takes no more bytes for now
+  bool again_due_ = false;      ///< the loop was asked to read once more
   std::uint32_t watched_ = 0;   ///< what the loop's set waits for
 };
 

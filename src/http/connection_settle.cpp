@@ -16,6 +16,10 @@ constexpr std::size_t kCutBytes = std::size_t{256} * 1024;
 
 void Connection::settle() {
   touched_ = false;
+  if (shaking_hands()) {
+    settle_handshake();
+    return;
+  }
   if (continue_due_ && slots_.empty()) {
     continue_due_ = false;
     output_.append("HTTP/1.1 100 Continue\r\n\r\n");
@@ -36,13 +40,16 @@ void Connection::settle() {
   const bool listens = closing_ ? discarded_bytes_ <= kMaxDiscardBytes : !paused_ && may_take();
   watch(listens && !ended_);
   update_deadlines();
+  if (tls_) read_again_if_due();
 }
 
 /// Writes what can be written. False if the connection has died of it.
 bool Connection::flush() {
   while (sent_ < output_.size() && !write_blocked_) {
-    const long count = ::send(socket_.get(), output_.data() + sent_, output_.size() - sent_,
-                              MSG_NOSIGNAL | MSG_DONTWAIT);
+    const std::string_view rest = std::string_view(output_).substr(sent_);
+    const long count =
+        tls_ ? tls_->write(rest)
+             : ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count >= 0) {
       sent_ += static_cast<std::size_t>(count);
       sent_since_deadline_ += static_cast<std::size_t>(count);
@@ -65,6 +72,10 @@ bool Connection::flush() {
 }
 
 void Connection::close_or_linger() {
+  if (tls_ && !tls_->finish()) {
+    write_blocked_ = true;
+    return;
+  }
   if (ended_) {
     die();
     return;
@@ -74,7 +85,10 @@ void Connection::close_or_linger() {
 }
 
 void Connection::watch(bool for_bytes) {
-  const std::uint32_t wanted = (for_bytes ? EPOLLIN : 0u) | (write_blocked_ ? EPOLLOUT : 0u);
+  // Bytes that the TLS layer cannot take yet would be reported again and again.
+  const bool stuck = tls_ && tls_->wants_write();
+  const std::uint32_t wanted =
+      (for_bytes && !stuck ? EPOLLIN : 0u) | (write_blocked_ || stuck ? EPOLLOUT : 0u);
   if (wanted == watched_) return;
   watched_ = wanted;
   loop_.watch(*this, wanted);

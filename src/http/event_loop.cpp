@@ -18,7 +18,7 @@ constexpr std::int64_t kMaxTick_ms = 250;
 std::int64_t tick_length_ms(const Limits& limits) {
   const std::int64_t shortest =
       std::min({limits.header_time.ms, limits.body_time.ms, limits.idle_time.ms,
-                limits.write_time.ms, limits.linger_time.ms});
+                limits.write_time.ms, limits.linger_time.ms, limits.handshake_time.ms});
   return std::clamp(shortest / 4, kMinTick_ms, kMaxTick_ms);
 }
 
@@ -146,8 +146,11 @@ void EventLoop::adopt(Socket socket, Peer peer) {
   const std::uint32_t index = free_.back();
   free_.pop_back();
   const ConnectionId id{.index = index, .generation = generations_[index]};
-  connections_[index] = std::make_unique<Connection>(*this, id, std::move(socket), std::move(peer));
-  if (sockets_.add(connections_[index]->socket(), id))
+  auto tls = shared_.tls ? shared_.tls->session(socket.get()) : nullptr;
+  const bool secured = tls != nullptr || !shared_.tls;
+  connections_[index] =
+      std::make_unique<Connection>(*this, id, std::move(socket), std::move(peer), std::move(tls));
+  if (secured && sockets_.add(connections_[index]->socket(), id))
     touch(*connections_[index]);
   else
     connections_[index]->die();
@@ -176,6 +179,18 @@ void EventLoop::watch(const Connection& connection, std::uint32_t events) {
 
 void EventLoop::touch(Connection& connection) {
   if (connection.mark_touched()) touched_.push_back(connection.id());
+}
+
+void EventLoop::read_again(ConnectionId id) {
+  again_.push_back(id);
+  if (again_.size() == 1) asio::post(context_, [this] { run_again(); });
+}
+
+void EventLoop::run_again() {
+  const std::vector<ConnectionId> ids = std::exchange(again_, {});
+  for (const ConnectionId id : ids)
+    if (Connection* const connection = find(id)) connection->on_ready(EPOLLIN);
+  end_turn();
 }
 
 void EventLoop::bury(ConnectionId id) { buried_.push_back(id); }

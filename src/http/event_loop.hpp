@@ -20,6 +20,7 @@
 #include "http/parser.hpp"
 #include "http/server.hpp"
 #include "http/sockets.hpp"
+#include "http/tls.hpp"
 
 namespace jobbie::http {
 
@@ -38,6 +39,7 @@ struct Shared {
   const Limits limits;
   const AccessLog access_log;
   Handler& handler;
+  std::unique_ptr<TlsIdentity> tls;  ///< none: plain HTTP. Set before the loops run.
   Admission admission;
   /// Answers by class of status. Each loop counts in a line of its own, so nobody waits.
   struct alignas(64) AnswerCounts {
@@ -88,6 +90,8 @@ class EventLoop final : public Loop {
   void watch(const Connection& connection, std::uint32_t events);
   /// The connection is settled at the end of this turn.
   void touch(Connection& connection);
+  /// The connection reads in the next turn, whatever its socket says.
+  void read_again(ConnectionId id);
   /// The connection is destroyed at the end of this turn.
   void bury(ConnectionId id);
   void count_answer(int status);
@@ -109,6 +113,7 @@ class EventLoop final : public Loop {
 
  private:
   void run_posted();
+  void run_again();
   void wait_for_sockets();
   void end_turn();
   void schedule_tick();
@@ -136,6 +141,7 @@ class EventLoop final : public Loop {
   std::vector<std::int64_t> deadlines_;  ///< apart from the connections: the sweep reads it all
   std::vector<std::uint32_t> free_;
   std::vector<ConnectionId> touched_;
+  std::vector<ConnectionId> again_;
   std::vector<ConnectionId> buried_;
   std::atomic<std::size_t> count_ = 0;
 

@@ -14,6 +14,7 @@ struct Limits {
   std::size_t target_bytes = std::size_t{8} * 1024;   ///< path and query: 414 beyond
   std::size_t body_bytes = std::size_t{1024} * 1024;  ///< unless the handler says more: 413 beyond
 
+  base::Duration handshake_time = base::seconds(10);  ///< of TLS, from the connection's begin
   base::Duration header_time =
       base::seconds(10);  ///< from a request's first byte to its headers' end
   base::Duration body_time = base::seconds(30);   ///< from there to its last byte

@@ -15,7 +15,8 @@
 namespace jobbie::http {
 namespace {
 
-/// A client that is turned away is told, in one write that is not waited for.
+/// A client that is turned away is told, in one write that is not waited for. Over TLS the close
+/// must do: a handshake costs more than what the limits are there to save.
 constexpr std::string_view kTurnedAway =
     "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n"
     "content-length: 0\r\n\r\n";
@@ -120,8 +121,9 @@ void Listener::hand_over(int descriptor, const asio::ip::tcp::endpoint& from) {
   const int on = 1;
   ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (!shared_.admission.admit(peer.address)) {
-    static_cast<void>(
-        ::send(descriptor, kTurnedAway.data(), kTurnedAway.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    if (!shared_.tls)
+      static_cast<void>(
+          ::send(descriptor, kTurnedAway.data(), kTurnedAway.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
     return;
   }
   loop.expect_one();

@@ -24,11 +24,21 @@ class ServerImpl final : public Server {
   ~ServerImpl() override { ServerImpl::stop(); }
 
   Listener& listener() { return *listener_; }
+  void secure(std::unique_ptr<TlsIdentity> identity) { shared_.tls = std::move(identity); }
 
   std::uint16_t port() const override { return listener_->port(); }
   std::size_t connections() const override { return shared_.admission.total(); }
   std::size_t loops() const override { return loops_.size(); }
   Loop& loop(std::size_t index) override { return *loops_.at(index); }
+
+  base::Result<void> reload_tls() override {
+    JOBBIE_CHECK(shared_.tls != nullptr);
+    return shared_.tls->reload();
+  }
+  std::optional<base::Instant> tls_expires() const override {
+    if (!shared_.tls) return std::nullopt;
+    return shared_.tls->expires();
+  }
 
   void start() override {
     JOBBIE_CHECK(threads_.empty());
@@ -80,6 +90,11 @@ class ServerImpl final : public Server {
 
 base::Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Handler& handler) {
   auto server = std::make_unique<ServerImpl>(options, handler);
+  if (options.tls) {
+    auto identity = TlsIdentity::load(*options.tls);
+    if (!identity) return std::unexpected(std::move(identity).error());
+    server->secure(std::move(*identity));
+  }
   if (auto opened = server->listener().open(options.host, options.port); !opened)
     return std::unexpected(std::move(opened).error());
   return server;

@@ -145,12 +145,19 @@ struct AccessRecord {
 };
 using AccessLog = std::function<void(const AccessRecord&)>;
 
+/// Files in PEM: the certificate followed by those that vouch for it, and its key.
+struct TlsFiles {
+  std::string certificate;
+  std::string key;
+};
+
 struct ServerOptions {
   std::string host = "127.0.0.1";  ///< an address, or a name that resolves to one
   std::uint16_t port = 0;          ///< 0: the system chooses
   unsigned threads = 1;
   Limits limits;
-  AccessLog access_log;  ///< called on the loops' threads, concurrently; empty: no log
+  AccessLog access_log;         ///< called on the loops' threads, concurrently; empty: no log
+  std::optional<TlsFiles> tls;  ///< nothing: plain HTTP
 };
 
 /// Made and ended by one thread (the program's main one), which is none of the loops'.
@@ -164,6 +171,12 @@ class Server {
   [[nodiscard]] virtual std::size_t connections() const = 0;
   [[nodiscard]] virtual std::size_t loops() const = 0;
   [[nodiscard]] virtual Loop& loop(std::size_t index) = 0;
+
+  /// Reads the TLS files again, for connections that come from now on. Files that are no good are
+  /// refused, and everything stays as it is. Only where `ServerOptions::tls` was given.
+  virtual base::Result<void> reload_tls() = 0;
+  /// When the certificate in use ends; nothing for plain HTTP.
+  [[nodiscard]] virtual std::optional<base::Instant> tls_expires() const = 0;
 
   virtual void start() = 0;
   /// New connections are refused by the system from here on.

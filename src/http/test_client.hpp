@@ -4,6 +4,7 @@
 #include <charconv>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -65,7 +66,7 @@ class TestClient {
     connected_ =
         ::connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   }
-  ~TestClient() { close(); }
+  virtual ~TestClient() { close(); }
   TestClient(const TestClient&) = delete;
   TestClient& operator=(const TestClient&) = delete;
 
@@ -74,13 +75,13 @@ class TestClient {
   /// False if the server does not take it all.
   bool send(std::string_view text) {
     while (!text.empty()) {
-      const long count = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL);
+      const long count = write_some(text);
       if (count <= 0) return false;
       text.remove_prefix(static_cast<std::size_t>(count));
     }
     return true;
   }
-  void end_sending() { ::shutdown(descriptor_, SHUT_WR); }
+  virtual void end_sending() { ::shutdown(descriptor_, SHUT_WR); }
   /// With a reset instead of an orderly end.
   void reset() {
     const linger hard{.l_onoff = 1, .l_linger = 0};
@@ -134,10 +135,19 @@ class TestClient {
     return out;
   }
 
+ protected:
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  virtual long write_some(std::string_view text) {
+    return ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL);
+  }
+  virtual long read_some(std::span<char> into) {
+    return ::recv(descriptor_, into.data(), into.size(), 0);
+  }
+
  private:
   bool read_more() {
     char bytes[16384];
-    const long count = ::recv(descriptor_, bytes, sizeof bytes, 0);
+    const long count = read_some(bytes);
     if (count > 0) buffer_.append(bytes, static_cast<std::size_t>(count));
     return count > 0;
   }

@@ -107,7 +107,8 @@ class Program(Cli):
         self.assertRegex(shown, r"url +http://flag:2 +--url")
 
     def test_bad_settings(self):
-        self.assertIn("https", self.run_cli("queues", "--url", "https://x", code=2).stderr)
+        self.assertIn("https", self.run_cli("queues", "--url", "ftp://x", code=2).stderr)
+        self.run_cli("queues", "--url", "https://x", "--tls-ca", "/nowhere", code=2)
         self.run_cli("queues", "--url", "http://x:99999", code=2)
         self.run_cli("queues", "--timeout", "soon", code=2)
         self.run_cli("queues", "--output", "yaml", code=2)

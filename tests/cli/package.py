@@ -24,7 +24,7 @@ def main():
                 print(" ".join(command), done.stdout, done.stderr, sep="\n")
                 return 1
         done = subprocess.run([str(out / "example_worker")], capture_output=True, text=True, timeout=30, check=False,
-                              env={"JOBBIE_URL": "https://nowhere"})
+                              env={"JOBBIE_URL": "ftp://nowhere"})
         if done.returncode != 2 or "https" not in done.stderr:
             print("the example does not refuse a bad address:", done)
             return 1

@@ -14,6 +14,7 @@ from e2e_bulk import *  # noqa: F401,F403
 from e2e_clients import *  # noqa: F401,F403
 from e2e_limits import *  # noqa: F401,F403
 from e2e_program import *  # noqa: F401,F403
+from e2e_tls import *  # noqa: F401,F403
 from e2e_traces import *  # noqa: F401,F403
 from e2e_watch import *  # noqa: F401,F403
 from e2e_webhooks import *  # noqa: F401,F403
