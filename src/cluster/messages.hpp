@@ -34,6 +34,8 @@ enum class Kind : std::uint8_t {
   managed = 11,
 };
 
+constexpr std::uint8_t wire(Kind kind) { return static_cast<std::uint8_t>(kind); }
+
 /// A call on its way to the leader. Its number is the sender's own.
 struct Forwarded {
   std::uint64_t number = 0;

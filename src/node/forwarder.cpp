@@ -10,7 +10,7 @@ namespace jobbie::node {
 namespace {
 
 /// How long a leader may take for a call beyond the time that the call may wait.
-constexpr std::int64_t kPatienceUs = 15'000'000;
+constexpr std::int64_t kOverdueUs = 15'000'000;
 
 bool is_repeatable(const command::Command& command) {
   if (const auto* ack = std::get_if<command::Ack>(&command)) return ack->ref.lease != 0;
@@ -32,12 +32,12 @@ bool is_repeatable(const call::Call& call) {
 
 bool Forwarder::send(Held& held, std::uint64_t leader, std::int64_t now_us) {
   const base::Duration wait{std::max<std::int64_t>(held.wait_until_us - now_us, 0) / 1000};
-  if (!transport_.send(leader, static_cast<std::uint8_t>(cluster::Kind::forward),
+  if (!transport_.send(leader, cluster::wire(cluster::Kind::forward),
                        cluster::encode_forward(next_, *held.call, wait)))
     return false;
   away_.emplace(next_++, Away{.held = std::move(held),
                               .node = leader,
-                              .overdue_us = now_us + wait.ms * 1000 + kPatienceUs});
+                              .overdue_us = now_us + wait.ms * 1000 + kOverdueUs});
   return true;
 }
 
@@ -49,30 +49,30 @@ Held Forwarder::take(std::uint64_t number) {
   return held;
 }
 
-std::vector<Held> Forwarder::take_all(std::uint64_t node) {
+template <typename Predicate>
+std::vector<Held> Forwarder::take_if(Predicate predicate) {
   std::vector<Held> out;
-  std::erase_if(away_, [&](auto& one) {
-    if (one.second.node != node) return false;
-    out.push_back(std::move(one.second.held));
-    return true;
-  });
+  for (auto it = away_.begin(); it != away_.end();) {
+    if (!predicate(it->second)) {
+      ++it;
+      continue;
+    }
+    out.push_back(std::move(it->second.held));
+    it = away_.erase(it);
+  }
   return out;
+}
+
+std::vector<Held> Forwarder::take_all(std::uint64_t node) {
+  return take_if([&](const Away& away) { return away.node == node; });
 }
 
 std::vector<Held> Forwarder::take_all() {
-  std::vector<Held> out;
-  for (auto& [number, away] : std::exchange(away_, {})) out.push_back(std::move(away.held));
-  return out;
+  return take_if([](const Away&) { return true; });
 }
 
 std::vector<Held> Forwarder::take_overdue(std::int64_t now_us) {
-  std::vector<Held> out;
-  std::erase_if(away_, [&](auto& one) {
-    if (one.second.overdue_us > now_us) return false;
-    out.push_back(std::move(one.second.held));
-    return true;
-  });
-  return out;
+  return take_if([&](const Away& away) { return away.overdue_us <= now_us; });
 }
 
 void Forwarder::call_off(bool all) {
@@ -80,7 +80,7 @@ void Forwarder::call_off(bool all) {
     const auto& call = *away.held.call;
     const bool gone = call.hung_up && call.hung_up->load(std::memory_order_relaxed);
     if (away.called_off || !(gone || (all && call.wait.ms > 0))) continue;
-    away.called_off = transport_.send(away.node, static_cast<std::uint8_t>(cluster::Kind::cancel),
+    away.called_off = transport_.send(away.node, cluster::wire(cluster::Kind::cancel),
                                       cluster::encode_number(number));
   }
 }

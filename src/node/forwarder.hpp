@@ -48,6 +48,9 @@ class Forwarder {
     std::int64_t overdue_us = 0;
     bool called_off = false;
   };
+  template <typename Predicate>
+  [[nodiscard]] std::vector<Held> take_if(Predicate predicate);
+
   std::map<std::uint64_t, Away> away_;
   std::uint64_t next_ = 1;
   peer::Transport& transport_;

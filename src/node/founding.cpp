@@ -14,11 +14,9 @@ namespace {
 
 using cluster::Kind;
 
-constexpr std::int64_t kPatienceUs = 100'000;
+constexpr std::int64_t kLookUs = 100'000;
 constexpr std::int64_t kStepUs = 300'000;
 constexpr std::int64_t kReportUs = 10'000'000;
-
-std::uint8_t number(Kind kind) { return static_cast<std::uint8_t>(kind); }
 
 }  // namespace
 
@@ -35,7 +33,7 @@ base::Result<void> Node::form() {
   Founding founding{
       .self = self, .forming = cluster::Forming(self, draw_id()), .begins_with = {}};
   while (!stopping_.load(std::memory_order_relaxed) && !founding.begins_with) {
-    intake_.take(items_, kPatienceUs);
+    intake_.take(items_, kLookUs);
     mailbox_.take(mail_);
     refuse_items(founding);
     take_letters(founding);
@@ -103,7 +101,7 @@ void Node::take_frame(Founding& founding, const Frame& frame) {
   } else if (kind == Kind::founded) {
     if (founding.forming.begun(frame.from)) founding.begins_with = founding.forming.founders();
   } else if (kind == Kind::invite) {
-    transport_->send(frame.from, number(Kind::join),
+    transport_->send(frame.from, wire(Kind::join),
                      cluster::encode_member({.id = founding.self.node_id,
                                              .name = founding.self.name,
                                              .address = founding.self.address,
@@ -122,19 +120,17 @@ void Node::further(Founding& founding) {
     founding.forming.expect(cluster.size);
   } else {
     transport_->dial(cluster.peers);
-    std::size_t others = 0;
+    const auto& peers = cluster.peers;
+    std::size_t expected = 1;
     for (const auto& status : transport_->status())
-      others += std::find(cluster.peers.begin(), cluster.peers.end(), status.address) !=
-                        cluster.peers.end() &&
-                    !status.is_self
-                    ? 1
-                    : 0;
-    founding.forming.expect(others + 1);
+      if (!status.is_self && std::find(peers.begin(), peers.end(), status.address) != peers.end())
+        ++expected;
+    founding.forming.expect(expected);
   }
   const auto step = founding.forming.next();
   using StepKind = cluster::Forming::Step::Kind;
   if (step.kind == StepKind::join) {
-    transport_->send(step.to.front(), number(Kind::join),
+    transport_->send(step.to.front(), wire(Kind::join),
                      cluster::encode_member({.id = founding.self.node_id,
                                              .name = founding.self.name,
                                              .address = founding.self.address,
@@ -143,7 +139,7 @@ void Node::further(Founding& founding) {
   } else if (step.kind == StepKind::found) {
     const auto founders = founding.forming.founders();
     for (const auto node : step.to)
-      transport_->send(node, number(Kind::found), log::encode(founders));
+      transport_->send(node, wire(Kind::found), log::encode(founders));
     if (step.to.empty()) founding.begins_with = founders;
   }
   if (now < founding.next_report_us || options_.journal == nullptr) return;

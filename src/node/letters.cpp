@@ -10,8 +10,6 @@ namespace {
 
 using cluster::Kind;
 
-std::uint8_t number(Kind kind) { return static_cast<std::uint8_t>(kind); }
-
 /// A copy that nobody has asked for in this time is removed.
 constexpr std::int64_t kSnapshotKeptUs = 60'000'000;
 
@@ -78,7 +76,7 @@ void Driver::take_frame(Frame frame) {
       // Somebody who founded a cluster with us waits for our word.
       if (const auto founders = log::decode_configuration(frame.bytes);
           founders && founders->cluster_id == log_->configuration().cluster_id)
-        transport_->send(frame.from, number(Kind::founded),
+        transport_->send(frame.from, wire(Kind::founded),
                          cluster::encode_number(founders->cluster_id));
       return;
     case Kind::welcome:
@@ -147,7 +145,7 @@ void Driver::take_link(const Link& link) {
 void Driver::send(const consensus::MessageView& message) {
   if (transport_ == nullptr) return;
   if (message.snapshot_index == 0) {
-    if (!transport_->send(message.to, number(Kind::log), std::string(message.bytes)))
+    if (!transport_->send(message.to, wire(Kind::log), std::string(message.bytes)))
       unreachable_.push_back(message.to);
     return;
   }
@@ -242,7 +240,7 @@ void Driver::manage(std::unique_ptr<call::Call> call) {
       outbox_.add(std::move(*waiting));
     });
   }
-  if (!transport_->send(log_->leader_id(), number(Kind::manage),
+  if (!transport_->send(log_->leader_id(), wire(Kind::manage),
                         cluster::encode_manage(next_manage_, change))) {
     call->trouble = call::Trouble::no_leader;
     return outbox_.add(std::move(call));
@@ -255,7 +253,7 @@ void Driver::take_manage(const Frame& frame) {
   if (!wanted) return;
   const auto answer = [transport = transport_, from = frame.from,
                        asked = wanted->first](call::ClusterAnswer outcome) {
-    transport->send(from, number(Kind::managed),
+    transport->send(from, wire(Kind::managed),
                     cluster::encode(cluster::Managed{asked, std::move(outcome)}));
   };
   if (!log_->leader()) return answer({"not_leader", "Another node leads now."});

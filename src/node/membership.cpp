@@ -16,7 +16,7 @@ using call::ClusterAnswer;
 
 /// A learner that lacks no more than this many entries has caught up.
 constexpr std::uint64_t kNearlyThere = 200;
-constexpr std::int64_t kPatienceUs = 15'000'000;
+constexpr std::int64_t kChangeUs = 15'000'000;
 
 const char* name_of(std::uint32_t replication) {
   constexpr const char* kNames[] = {"probe", "replicate", "snapshot"};
@@ -83,13 +83,13 @@ void Membership::propose(const log::Change& change) {
 
 void Membership::join(const log::Member& member) {
   if (!log_.leader()) {
-    transport_.send(log_.leader_id(), static_cast<std::uint8_t>(cluster::Kind::join),
+    transport_.send(log_.leader_id(), cluster::wire(cluster::Kind::join),
                     cluster::encode_member(member));
     return;
   }
   const auto& configuration = log_.configuration();
   if (configuration.find(member.id) != nullptr) {
-    transport_.send(member.id, static_cast<std::uint8_t>(cluster::Kind::welcome),
+    transport_.send(member.id, cluster::wire(cluster::Kind::welcome),
                     log::encode(configuration));
     return;
   }
@@ -112,7 +112,7 @@ void Membership::join(const log::Member& member) {
 
 void Membership::ask(const call::ClusterChange& change, std::int64_t now_us, Answer answer) {
   requests_.push_back(
-      {.change = change, .answer = std::move(answer), .give_up_us = now_us + kPatienceUs});
+      {.change = change, .answer = std::move(answer), .give_up_us = now_us + kChangeUs});
   if (further(requests_.back()) == Progress::done) requests_.pop_back();
 }
 
@@ -244,7 +244,7 @@ Membership::Progress Membership::add(Request& request) {
   if (invited_.insert(address).second) dial();
   for (const auto& [id, hello] : hellos_)
     if (hello.address == address && !hello.has_log && linked(id))
-      transport_.send(id, static_cast<std::uint8_t>(cluster::Kind::invite),
+      transport_.send(id, cluster::wire(cluster::Kind::invite),
                       cluster::encode_number(log_.configuration().cluster_id));
   return Progress::goes_on;
 }

@@ -7,7 +7,7 @@
 namespace jobbie::node {
 namespace {
 
-constexpr std::int64_t kPatienceUs = 5'000'000;
+constexpr std::int64_t kReadUs = 5'000'000;
 /// A question to the leader may be lost.
 constexpr std::int64_t kAskAgainUs = 500'000;
 
@@ -37,7 +37,7 @@ void Driver::answer_deferred() {
   for (auto& deferred : std::exchange(deferred_, {})) {
     if (deferred.context == 0 && deferred.index <= applied_index_) {
       answer_question(std::move(deferred.call));
-    } else if (deferred.since_us + kPatienceUs < now_us_) {
+    } else if (deferred.since_us + kReadUs < now_us_) {
       give_back(std::move(deferred.call), deferred.context != 0 ? call::Trouble::no_leader
                                                                 : call::Trouble::behind);
     } else {

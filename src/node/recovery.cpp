@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "node/driver.hpp"
+#include "store/install.hpp"
 
 namespace jobbie::node {
 namespace {

@@ -7,7 +7,7 @@ void RemoteInbox::deliver(std::vector<std::unique_ptr<call::Call>> calls) {
   const auto index = index_.load(std::memory_order_relaxed);
   for (const auto& call : calls) {
     const auto& remote = static_cast<const RemoteCall&>(*call);
-    transport_.send(remote.from(), static_cast<std::uint8_t>(cluster::Kind::reply),
+    transport_.send(remote.from(), cluster::wire(cluster::Kind::reply),
                     cluster::encode_reply(remote.number(), index, remote));
   }
 }
