@@ -32,7 +32,7 @@ struct Run {
 
 void measure(log::Log& log, const Run& run, std::uint64_t& applied) {
   const std::string data(run.entry_bytes, 'x');
-  const auto apply = [&](const log::Committed& entry) { applied = entry.index; };
+  const log::Handlers apply{.apply = [&](const log::Committed& entry) { applied = entry.index; }};
   std::vector<double> latencies;
   const auto start = Clock::now();
   for (std::size_t pump = 0; pump < run.pumps; ++pump) {
@@ -55,7 +55,7 @@ void measure(log::Log& log, const Run& run, std::uint64_t& applied) {
 
 void measure_replay(log::Disk& disk, const log::Options& options, bool quick) {
   const std::string data(1024, 'x');
-  const auto nothing = [](const log::Committed&) {};
+  const log::Handlers nothing;
   {
     auto log = std::move(*log::Log::open(disk, options));
     JOBBIE_CHECK(log->start(0).has_value() && log->pump(nothing).has_value());
@@ -69,7 +69,7 @@ void measure_replay(log::Disk& disk, const log::Options& options, bool quick) {
   const auto opened = seconds_since(start);
   std::uint64_t entries = 0;
   JOBBIE_CHECK(log->start(0).has_value());
-  JOBBIE_CHECK(log->pump([&](const log::Committed&) { ++entries; }).has_value());
+  JOBBIE_CHECK(log->pump({.apply = [&](const log::Committed&) { ++entries; }}).has_value());
   std::printf("replay of %zu entries: open %.3f s, in all %.3f s\n",
               static_cast<std::size_t>(entries), opened, seconds_since(start));
 }
@@ -106,7 +106,8 @@ int main(int argc, char** argv) {
     auto log = std::move(*log::Log::open(*disk, options));
     std::uint64_t applied = 0;
     JOBBIE_CHECK(log->start(0).has_value());
-    JOBBIE_CHECK(log->pump([&](const log::Committed& e) { applied = e.index; }).has_value());
+    JOBBIE_CHECK(
+        log->pump({.apply = [&](const log::Committed& e) { applied = e.index; }}).has_value());
     const std::size_t pumps = quick ? 20 : 5000;
     measure(*log, {.per_pump = 1, .pumps = pumps}, applied);
     measure(*log, {.per_pump = 64, .pumps = pumps / 2}, applied);

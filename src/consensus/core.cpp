@@ -11,7 +11,9 @@
 namespace jobbie::consensus {
 namespace {
 
-constexpr std::uint8_t kVotersTag = 0x0a;  // ConfState.voters: field 1, packed
+// Of ConfState: fields 1 and 2, packed.
+constexpr std::uint8_t kVotersTag = 0x0a;
+constexpr std::uint8_t kLearnersTag = 0x12;
 
 std::string_view view(const raft_core_slice& slice) { return {slice.data, slice.bytes}; }
 raft_core_slice slice(std::string_view text) { return {text.data(), text.size()}; }
@@ -87,14 +89,20 @@ struct Core::Impl {
   }
 };
 
-std::string conf_state_of(std::span<const std::uint64_t> voters) {
-  std::string packed;
-  base::ByteWriter numbers(packed);
-  for (const auto voter : voters) numbers.var(voter);
+std::string conf_state_of(std::span<const std::uint64_t> voters,
+                          std::span<const std::uint64_t> learners) {
   std::string out;
   base::ByteWriter writer(out);
-  writer.u8(kVotersTag);
-  writer.bytes(packed);
+  const auto add = [&](std::uint8_t tag, std::span<const std::uint64_t> ids) {
+    if (ids.empty()) return;
+    std::string packed;
+    base::ByteWriter numbers(packed);
+    for (const auto id : ids) numbers.var(id);
+    writer.u8(tag);
+    writer.bytes(packed);
+  };
+  add(kVotersTag, voters);
+  add(kLearnersTag, learners);
   return out;
 }
 
@@ -108,7 +116,7 @@ base::Result<std::unique_ptr<Core>> Core::make(const Start& start) {
   for (const auto& run : start.runs) runs.push_back({run.first_index, run.term});
   const raft_core_config config{
       .id = start.id,
-      .election_ticks = kElectionTicks,
+      .election_ticks = start.election_ticks,
       .heartbeat_ticks = kHeartbeatTicks,
       .max_message_bytes = kMaxMessageBytes,
       .max_inflight_messages = kMaxInflightMessages,
@@ -212,10 +220,11 @@ void Core::advance_apply_to(std::uint64_t index) {
   raft_core_advance_apply_to(impl_->get(), index);
 }
 
-base::Result<void> Core::set_snapshot(const Position& at, std::string_view conf_state) {
-  return impl_->outcome(raft_core_set_snapshot(impl_->get(), at.index, at.term, conf_state.data(),
-                                               conf_state.size()));
+base::Result<void> Core::set_snapshot(const SnapshotView& snapshot) {
+  return impl_->outcome(raft_core_set_snapshot(impl_->get(), snapshot.at.index, snapshot.at.term,
+                                               slice(snapshot.conf_state), slice(snapshot.data)));
 }
+void Core::clear_snapshot() { raft_core_clear_snapshot(impl_->get()); }
 base::Result<void> Core::compact(std::uint64_t index) {
   return impl_->outcome(raft_core_compact(impl_->get(), index));
 }

@@ -78,7 +78,8 @@ struct SnapshotView {
   std::string_view data;
 };
 
-/// What the core wants done. Its views are valid until the next call of the same core.
+/// What the core wants done. Its views are valid until it is advanced; status() and
+/// apply_conf_change() leave them as they are.
 struct Ready {
   std::uint64_t number = 0;
   std::optional<HardState> hard_state;
@@ -152,6 +153,7 @@ using Fetch = std::function<bool(const FetchRange&, const EntrySink&)>;
 struct Start {
   std::uint64_t id = 0;
   std::uint64_t seed = 0;  ///< of the election time-outs
+  std::uint64_t election_ticks = kElectionTicks;
   std::uint64_t applied = 0;
   HardState hard_state;
   Position base;  ///< the entry before the first one in the log
@@ -161,8 +163,9 @@ struct Start {
   Fetch fetch;
 };
 
-/// The configuration of these voters and nobody else, as `Start::conf_state` takes it.
-[[nodiscard]] std::string conf_state_of(std::span<const std::uint64_t> voters);
+/// The configuration of these nodes and nobody else, as `Start::conf_state` takes it.
+[[nodiscard]] std::string conf_state_of(std::span<const std::uint64_t> voters,
+                                        std::span<const std::uint64_t> learners = {});
 
 class Core {
  public:
@@ -197,7 +200,10 @@ class Core {
   void advance_apply_to(std::uint64_t index);
 
   // The log.
-  [[nodiscard]] base::Result<void> set_snapshot(const Position& at, std::string_view conf_state);
+  /// A state that can be sent to followers; `data` travels in the message. There is none at first.
+  [[nodiscard]] base::Result<void> set_snapshot(const SnapshotView& snapshot);
+  /// There is no such state any more.
+  void clear_snapshot();
   [[nodiscard]] base::Result<void> compact(std::uint64_t index);
   void evict(std::uint64_t index, std::size_t keep_bytes);
 

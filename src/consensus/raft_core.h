@@ -174,9 +174,11 @@ int raft_core_advance_append_async(raft_core* core);
 int raft_core_on_persist(raft_core* core, uint64_t number);
 int raft_core_advance_apply_to(raft_core* core, uint64_t index);
 
-/* A snapshot of our own state that can be sent to followers. */
-int raft_core_set_snapshot(raft_core* core, uint64_t index, uint64_t term, const char* conf_state,
-                           size_t bytes);
+/* A snapshot of our own state that can be sent to followers; data travels in the message. */
+int raft_core_set_snapshot(raft_core* core, uint64_t index, uint64_t term,
+                           raft_core_slice conf_state, raft_core_slice data);
+/* There is none any more, as at the beginning. */
+void raft_core_clear_snapshot(raft_core* core);
 /* Forgets the entries up to index, which are applied. */
 int raft_core_compact(raft_core* core, uint64_t index);
 /* Drops payloads up to index from memory, the oldest first, until keep_bytes are left; fetch gives

@@ -48,10 +48,10 @@ struct World {
     if (!log) return log.error();
     if (auto started = (*log)->start(checkpoint); !started) return started.error();
     auto expected = std::max<std::uint64_t>(checkpoint, kBootstrap.index);
-    const auto apply = [&](const Committed& entry) {
+    const Handlers apply{.apply = [&](const Committed& entry) {
       EXPECT_EQ(entry.index, ++expected);
       note(entry);
-    };
+    }};
     if (auto pumped = (*log)->pump(apply); !pumped) return pumped.error();
     EXPECT_TRUE((*log)->leader());
     EXPECT_GE(expected, last_acknowledged);
@@ -146,7 +146,7 @@ TEST(FailingDisk, nothing_is_handed_out_after_the_first_failure) {
   SimDisk disk(5);
   auto log = std::move(*Log::open(disk, crash_options()));
   int handed_out = 0;
-  const auto count = [&](const Committed&) { ++handed_out; };
+  const Handlers count{.apply = [&](const Committed&) { ++handed_out; }};
   ASSERT_TRUE(log->start(0));
   ASSERT_TRUE(log->pump(count));
   handed_out = 0;
@@ -218,7 +218,8 @@ bool power_loss_is_noticed(TestSwitches test, bool lying_disk) {
     auto log = Log::open(world.disk, crash_options(test));
     if (!log || !(*log)->start(world.checkpoint)) return true;
     std::vector<std::pair<std::uint64_t, std::string>> now;
-    if (!(*log)->pump([&](const Committed& e) { now.emplace_back(e.index, e.data); })) return true;
+    const Handlers take{.apply = [&](const Committed& e) { now.emplace_back(e.index, e.data); }};
+    if (!(*log)->pump(take)) return true;
     if ((*log)->last_index() < world.last_acknowledged) return true;
     for (const auto& [index, data] : world.seen)
       for (const auto& [i, d] : now)

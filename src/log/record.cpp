@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::size_t kSegmentFieldsEnd = 48;
 constexpr std::size_t kSegmentCrcOffset = 12;
+// A record's flags.
 constexpr std::uint32_t kHasState = 1;
+constexpr std::uint32_t kReset = 2;
 /// Segments are read in pieces of this size.
 constexpr std::size_t kReadBytes = 1u << 20;
 
@@ -45,13 +47,13 @@ std::uint32_t checksum_seed(const SegmentHeader& segment, std::uint64_t offset) 
 base::Error corrupt_header(std::string message) { return {"corrupt_log", std::move(message)}; }
 
 /// The state section and the entries of a body whose checksum was right.
-bool split_body(std::string_view body, bool has_state, RecordView& record) {
-  if (has_state) {
+bool split_body(std::string_view body, std::uint32_t flags, RecordView& record) {
+  if ((flags & kHasState) != 0) {
     if (body.size() < kStateHeaderBytes) return false;
     const auto conf_bytes = take<std::uint32_t>(body, 16);
     if (conf_bytes > body.size() - kStateHeaderBytes) return false;
     record.state = StateView{{take<std::uint64_t>(body, 0), take<std::uint64_t>(body, 8)},
-                             body.substr(kStateHeaderBytes, conf_bytes)};
+                             body.substr(kStateHeaderBytes, conf_bytes), (flags & kReset) != 0};
     body.remove_prefix(kStateHeaderBytes + conf_bytes);
   }
   record.entries = body;
@@ -63,7 +65,7 @@ bool split_body(std::string_view body, bool has_state, RecordView& record) {
 std::string encode_segment_header(const SegmentHeader& header) {
   std::string out(kSegmentHeaderBytes, '\0');
   std::memcpy(out.data(), kSegmentMagic.data(), kSegmentMagic.size());
-  put(out, 8, kSegmentVersion);
+  put(out, 8, header.version);
   put(out, 16, header.sequence);
   put(out, 24, header.salt);
   put(out, 32, header.segment_bytes);
@@ -82,7 +84,8 @@ base::Result<SegmentHeader> decode_segment_header(std::string_view bytes) {
                                 base::crc32c(bytes.substr(0, kSegmentCrcOffset)));
   if (take<std::uint32_t>(bytes, kSegmentCrcOffset) != crc)
     return std::unexpected(corrupt_header("the segment's header has a wrong checksum"));
-  if (take<std::uint32_t>(bytes, 8) != kSegmentVersion)
+  const auto version = take<std::uint32_t>(bytes, 8);
+  if (version < kFirstSegmentVersion || version > kSegmentVersion)
     return std::unexpected(
         base::Error{"unknown_version", "the segment was written by another version"});
   const SegmentHeader header{
@@ -90,6 +93,7 @@ base::Result<SegmentHeader> decode_segment_header(std::string_view bytes) {
       .salt = take<std::uint64_t>(bytes, 24),
       .segment_bytes = take<std::uint64_t>(bytes, 32),
       .node_id = take<std::uint64_t>(bytes, 40),
+      .version = version,
   };
   if (header.segment_bytes < kMinSegmentBytes || header.segment_bytes > kMaxSegmentBytes ||
       header.segment_bytes % kRecordAlignment != 0)
@@ -133,7 +137,8 @@ void encode_record(const RecordPlace& place, const RecordContent& content, std::
   put(out, 24, content.hard_state.term);
   put(out, 32, content.hard_state.vote);
   put(out, 40, content.hard_state.commit);
-  put(out, 48, content.state ? kHasState : 0);
+  const auto reset = content.state && content.state->reset ? kReset : 0;
+  put(out, 48, content.state ? kHasState | reset : 0);
   put(out, 52, std::uint32_t{0});
   put(out, 0, base::crc32c(std::string_view(out).substr(4, kRecordHeaderBytes - 4), seed));
   out.resize(total);
@@ -182,7 +187,9 @@ base::Result<std::optional<RecordView>> SegmentReader::read(std::uint64_t offset
   const auto body_bytes = take<std::uint32_t>(*head, 8);
   const auto flags = take<std::uint32_t>(*head, 48);
   // Cheap looks first: this runs at every eighth byte of a segment when the tail is judged.
-  if (flags > kHasState || take<std::uint32_t>(*head, 52) != 0) return none;
+  const auto known =
+      header_.version == kFirstSegmentVersion ? kHasState : kHasState | kReset;
+  if (flags > known || flags == kReset || take<std::uint32_t>(*head, 52) != 0) return none;
   if (take<std::uint64_t>(*head, 16) == 0) return none;
   if (body_bytes > header_.segment_bytes - offset - kRecordHeaderBytes) return none;
   const auto seed = checksum_seed(header_, offset);
@@ -199,7 +206,7 @@ base::Result<std::optional<RecordView>> SegmentReader::read(std::uint64_t offset
   if (!whole) return std::unexpected(whole.error());
   const auto body = whole->substr(kRecordHeaderBytes);
   if (verify_ == Verify::everything && body_crc != base::crc32c(body, seed)) return none;
-  if (!split_body(body, flags == kHasState, record)) return none;
+  if (!split_body(body, flags, record)) return none;
   return record;
 }
 

@@ -20,7 +20,10 @@
 namespace jobbie::log {
 
 inline constexpr std::string_view kSegmentMagic = "JOBBIEWL";
-inline constexpr std::uint32_t kSegmentVersion = 1;
+/// Version 1 knew one voter: no record but a segment's first had a state, whose configuration was a
+/// ConfState of raft-rs. It is still read.
+inline constexpr std::uint32_t kSegmentVersion = 2;
+inline constexpr std::uint32_t kFirstSegmentVersion = 1;
 inline constexpr std::size_t kSegmentHeaderBytes = 4096;
 inline constexpr std::size_t kRecordHeaderBytes = 56;
 inline constexpr std::size_t kEntryHeaderBytes = 24;
@@ -29,13 +32,14 @@ inline constexpr std::size_t kStateHeaderBytes = 20;
 inline constexpr std::size_t kRecordAlignment = 8;
 inline constexpr std::size_t kMinSegmentBytes = 8192;
 inline constexpr std::size_t kMaxSegmentBytes = 1u << 30;
-inline constexpr std::size_t kMaxConfStateBytes = 2048;
+inline constexpr std::size_t kMaxConfStateBytes = 24u << 10;
 
 struct SegmentHeader {
   std::uint64_t sequence = 0;  ///< of the segment, also in its name
   std::uint64_t salt = 0;
   std::uint64_t segment_bytes = 0;
   std::uint64_t node_id = 0;
+  std::uint32_t version = kSegmentVersion;
   bool operator==(const SegmentHeader&) const = default;
 };
 
@@ -44,10 +48,13 @@ struct SegmentHeader {
 /// Fails with `unknown_version` or `corrupt_log`.
 [[nodiscard]] base::Result<SegmentHeader> decode_segment_header(std::string_view bytes);
 
-/// What a segment's first record says, so that no older segment is needed to start.
+/// What a segment's first record says, so that no older segment is needed to start; and any record
+/// from which on there is another configuration.
 struct StateView {
   consensus::Position base;     ///< the last entry before this record
   std::string_view conf_state;  ///< the configuration in force there
+  /// The log begins anew behind `base`: nothing counts that was written before.
+  bool reset = false;
 };
 
 struct RecordView {

@@ -72,6 +72,17 @@ SimDisk SimDisk::clone() const {
   return copy;
 }
 
+SimDisk SimDisk::clone_durable() const {
+  SimDisk copy(0);
+  for (const auto& [path, node] : durable_) {
+    auto twin = std::make_shared<Node>();
+    twin->cache = twin->durable = node->durable;
+    copy.now_[path] = std::move(twin);
+  }
+  copy.durable_ = copy.now_;
+  return copy;
+}
+
 void SimDisk::fail_at(std::uint64_t n, std::string_view code, std::uint64_t until) {
   fail_from_ = n;
   fail_until_ = std::max(n, until);

@@ -26,6 +26,8 @@ class SimDisk final : public Disk {
   explicit SimDisk(std::uint64_t seed) : random_(seed) {}
   /// All files as a reader sees them now, durable, on a disk without faults.
   [[nodiscard]] SimDisk clone() const;
+  /// The same of what is durable: as if the power had gone, and with it all that could go.
+  [[nodiscard]] SimDisk clone_durable() const;
 
   base::Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override;
   base::Result<void> rename(const std::string& from, const std::string& to) override;

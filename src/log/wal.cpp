@@ -46,19 +46,27 @@ base::Result<std::unique_ptr<Wal>> Wal::open(Disk& disk, const WalOptions& optio
   return wal;
 }
 
-/// A new log: its first record is a snapshot of nothing, with us as the only voter.
+/// A new log: its first record is a snapshot, of nothing unless somebody has a state.
 base::Result<void> Wal::begin() {
-  if (segments_.empty()) {
-    const PrepareRequest first{.header = next_header(), .spare = std::nullopt};
-    auto prepared = prepare_segment(disk_, options_.directory, first);
-    if (!prepared) return fail(prepared.error());
-    segments_.push_back({.header = prepared->header, .file = std::move(prepared->file)});
-  }
-  const std::uint64_t self = options_.node_id;
-  conf_state_ = consensus::conf_state_of({&self, 1});
-  terms_.reset(kBootstrap);
-  hard_state_ = {.term = kBootstrap.term, .vote = 0, .commit = kBootstrap.index};
+  node_id_ = options_.node_id;
+  Configured first{.configuration = options_.founders, .index = options_.begin_at.index};
+  if (first.configuration.members.empty())
+    first.configuration.members.push_back({.id = node_id_, .voter = true});
+  first.joined = first.configuration.find(node_id_) != nullptr;
+  if (auto sound = check(first.configuration); !sound) return fail(sound.error());
+  const PrepareRequest request{.header = next_header(), .spare = std::nullopt};
+  auto prepared = prepare_segment(disk_, options_.directory, request);
+  if (!prepared) return fail(prepared.error());
+  segments_.push_back({.header = prepared->header, .file = std::move(prepared->file)});
+  set_configured(std::move(first));
+  terms_.reset(options_.begin_at);
+  hard_state_ = {.term = options_.begin_at.term, .vote = 0, .commit = options_.begin_at.index};
   return write_record({});
+}
+
+void Wal::set_configured(Configured configured) {
+  configured_ = std::move(configured);
+  conf_state_ = encode(configured_);
 }
 
 SegmentHeader Wal::next_header() const {
@@ -66,7 +74,7 @@ SegmentHeader Wal::next_header() const {
   return {.sequence = sequence,
           .salt = base::hash_combine(base::mix64(options_.seed), sequence),
           .segment_bytes = options_.segment_bytes,
-          .node_id = options_.node_id};
+          .node_id = node_id_};
 }
 
 void Wal::request_next() {
@@ -116,7 +124,7 @@ bool Wal::has_room(std::size_t entries, std::size_t bytes) const {
   const auto& current = segments_.back();
   const auto needed =
       kRecordHeaderBytes + entries * kEntryHeaderBytes + bytes + kRecordAlignment + reserve_bytes();
-  if (current.end + needed <= current.header.segment_bytes) return true;
+  if (!outdated() && current.end + needed <= current.header.segment_bytes) return true;
   const auto* next = preparer_->wait();
   return next != nullptr && next->has_value();
 }
@@ -128,6 +136,30 @@ base::Result<void> Wal::append(const consensus::HardState& hard_state,
   return write_record(entries);
 }
 
+base::Result<void> Wal::configure(const consensus::HardState& hard_state, Configured configured) {
+  if (failure_) return std::unexpected(*failure_);
+  hard_state_ = hard_state;
+  set_configured(std::move(configured));
+  return write_record({}, Tell::configuration);
+}
+
+base::Result<void> Wal::reset(const consensus::HardState& hard_state, const consensus::Position& at,
+                              Configured configured) {
+  if (failure_) return std::unexpected(*failure_);
+  hard_state_ = hard_state;
+  set_configured(std::move(configured));
+  terms_.reset(at);
+  for (auto& segment : segments_) {
+    segment.marks.clear();
+    segment.max_index = 0;
+  }
+  if (auto written = write_record({}, Tell::reset); !written) return written;
+  while (segments_.size() > 1)
+    if (auto retired = retire_oldest(); !retired) return fail(retired.error());
+  retry();
+  return {};
+}
+
 base::Result<void> Wal::roll() {
   const auto* next = preparer_->wait();
   if (next == nullptr) return fail({std::string(kDiskFull), "the log has no next segment"});
@@ -137,14 +169,15 @@ base::Result<void> Wal::roll() {
   return {};
 }
 
-base::Result<void> Wal::write_record(std::span<const consensus::EntryView> entries) {
+base::Result<void> Wal::write_record(std::span<const consensus::EntryView> entries, Tell tell) {
   RecordContent content{
       .number = next_number_, .hard_state = hard_state_, .state = {}, .entries = entries};
-  const StateView state{terms_.last(), conf_state_};
+  const StateView state{terms_.last(), conf_state_, tell == Tell::reset};
   const auto first_in = [](const Segment& segment) { return segment.end == kSegmentHeaderBytes; };
-  if (first_in(segments_.back())) content.state = state;
+  if (tell != Tell::nothing || first_in(segments_.back())) content.state = state;
   bool rolled = false;
-  if (segments_.back().end + record_bytes(content) > segments_.back().header.segment_bytes) {
+  if (outdated() ||
+      segments_.back().end + record_bytes(content) > segments_.back().header.segment_bytes) {
     if (auto done = roll(); !done) return done;
     rolled = true;
     content.state = state;

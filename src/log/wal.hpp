@@ -17,6 +17,7 @@
 
 #include "base/result.hpp"
 #include "consensus/core.hpp"
+#include "log/configuration.hpp"
 #include "log/disk.hpp"
 #include "log/record.hpp"
 #include "log/segment.hpp"
@@ -28,21 +29,31 @@ namespace jobbie::log {
 struct TestSwitches {
   bool ack_before_sync = false;  ///< append() returns before its record is durable
   bool accept_torn = false;      ///< recovery believes a record by its header
+  // Each breaks a rule of driving the core (DESIGN.md).
+  bool split_records = false;     ///< 1: hard state and entries in records of their own
+  bool forget_commit = false;     ///< 1: the commit index is not persisted
+  bool send_before_sync = false;  ///< 2, 3: no message waits for a record
+  bool keep_core = false;         ///< 5: the core goes on after our own removal
+  bool tick_always = false;       ///< 8
+  bool clamp_nothing = false;     ///< 9
 };
+
+/// What a new log begins with: a snapshot of the empty state, because a core that starts without
+/// one cannot take nodes in.
+inline constexpr consensus::Position kBootstrap{1, 1};
 
 struct WalOptions {
   std::string directory;
+  // The three: of a log that is begun.
   std::uint64_t node_id = 1;
+  consensus::Position begin_at = kBootstrap;
+  Configuration founders;  ///< without members: this node alone
   std::size_t segment_bytes = 64u << 20;
   /// Of the salts: unknown to clients, so that no payload can look like a record.
   std::uint64_t seed = 0;
   Preparer::Mode preparing = Preparer::Mode::thread;
   TestSwitches test;
 };
-
-/// What a new log begins with: a snapshot of the empty state, because a core that starts without
-/// one cannot take nodes in.
-inline constexpr consensus::Position kBootstrap{1, 1};
 
 /// Retired segments that are kept for use; more are removed.
 inline constexpr std::size_t kMaxSpares = 2;
@@ -55,7 +66,8 @@ class Wal {
                                                                const WalOptions& options);
 
   [[nodiscard]] const consensus::HardState& hard_state() const { return hard_state_; }
-  [[nodiscard]] const std::string& conf_state() const { return conf_state_; }
+  [[nodiscard]] std::uint64_t node_id() const { return node_id_; }
+  [[nodiscard]] const Configured& configured() const { return configured_; }
   [[nodiscard]] const TermRuns& terms() const { return terms_; }
   /// Whether it was begun by this open().
   [[nodiscard]] bool fresh() const { return fresh_; }
@@ -64,6 +76,12 @@ class Wal {
   /// the last; what was there and behind goes.
   [[nodiscard]] base::Result<void> append(const consensus::HardState& hard_state,
                                           std::span<const consensus::EntryView> entries);
+  /// Another configuration: a record of its own, durable.
+  [[nodiscard]] base::Result<void> configure(const consensus::HardState& hard_state,
+                                             Configured configured);
+  /// The log begins anew behind `at`, in one record, durable: a crash leaves either log.
+  [[nodiscard]] base::Result<void> reset(const consensus::HardState& hard_state,
+                                         const consensus::Position& at, Configured configured);
   /// Hands out entries as a fetch asks for them.
   [[nodiscard]] base::Result<void> read(const consensus::FetchRange& range,
                                         const consensus::EntrySink& sink);
@@ -76,9 +94,6 @@ class Wal {
   [[nodiscard]] base::Result<void> cut(std::uint64_t index);
   /// From time to time: tries again to prepare a segment where the disk was full.
   void retry();
-  /// The configuration that the next segment's first record tells.
-  void set_conf_state(std::string conf_state) { conf_state_ = std::move(conf_state); }
-
   [[nodiscard]] const std::optional<base::Error>& failure() const { return failure_; }
   [[nodiscard]] std::size_t segment_count() const { return segments_.size(); }
 
@@ -102,7 +117,15 @@ class Wal {
 
   [[nodiscard]] base::Result<void> begin();
   [[nodiscard]] base::Result<void> roll();
-  [[nodiscard]] base::Result<void> write_record(std::span<const consensus::EntryView> entries);
+  /// What a record tells beside hard state and entries; a segment's first one tells it always.
+  enum class Tell : std::uint8_t { nothing, configuration, reset };
+  [[nodiscard]] base::Result<void> write_record(std::span<const consensus::EntryView> entries,
+                                                Tell tell = Tell::nothing);
+  void set_configured(Configured configured);
+  /// Whether the current segment is of an older version, into which nothing is written any more.
+  [[nodiscard]] bool outdated() const {
+    return segments_.back().header.version != kSegmentVersion;
+  }
   [[nodiscard]] base::Result<void> retire_oldest();
   /// The record at `offset` of the current segment is durable.
   void note_entry(Segment& segment, const consensus::Position& at, std::uint64_t record_offset);
@@ -120,8 +143,10 @@ class Wal {
   std::deque<Segment> segments_;  ///< oldest first; the last one is written into
   std::vector<std::uint64_t> spares_;
   std::uint64_t next_number_ = 1;
+  std::uint64_t node_id_ = 0;
   consensus::HardState hard_state_;
-  std::string conf_state_;
+  Configured configured_;
+  std::string conf_state_;  ///< configured_ as records tell it
   TermRuns terms_;
   bool fresh_ = false;
   std::string buffer_;

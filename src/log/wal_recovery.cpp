@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "base/bytes.hpp"
+#include "consensus/message.hpp"
+
 namespace jobbie::log {
 
 base::Error damaged(const std::string& path, std::uint64_t offset) {
@@ -69,10 +72,11 @@ base::Result<void> WalRecovery::open_segment(std::uint64_t sequence) {
   if (!size) return std::unexpected(size.error());
   if (header->sequence != sequence || *size != header->segment_bytes)
     return std::unexpected(damaged(path, *size));
-  if (header->node_id != wal_.options_.node_id)
+  if (found_.empty()) wal_.node_id_ = header->node_id;
+  if (header->node_id != wal_.node_id_)
     return std::unexpected(
-        base::Error{"wrong_node", fmt::format("{} belongs to node {}, and this is node {}", path,
-                                              header->node_id, wal_.options_.node_id)});
+        base::Error{"wrong_node", fmt::format("{} belongs to node {}, and the log to node {}", path,
+                                              header->node_id, wal_.node_id_)});
   found_.push_back({.header = *header, .file = std::move(*file)});
   return {};
 }
@@ -85,19 +89,20 @@ base::Result<void> WalRecovery::walk() {
     if (!*continued) break;
     ++used;
   }
-  // A first segment without a record is a new log that did not come to be. Any other had one.
   wal_.fresh_ = used == 0;
-  if (used == 0 && !found_.empty()) {
-    if (found_.front().header.sequence != 1)
-      return std::unexpected(damaged(wal_.path_of(found_.front()), kSegmentHeaderBytes));
-    used = 1;
-    expected_ = 1;
-  }
-  if (used > 0)
-    if (auto alone = check_nothing_follows(used - 1); !alone) return alone;
+  if (found_.empty()) return {};
+  if (used == 0 && found_.front().header.sequence != 1)
+    return std::unexpected(damaged(wal_.path_of(found_.front()), kSegmentHeaderBytes));
+  if (auto alone = check_nothing_follows(used == 0 ? 0 : used - 1); !alone) return alone;
   for (std::size_t i = 0; i < used; ++i) wal_.segments_.push_back(std::move(found_[i]));
-  if (used < found_.size())
-    next_segment_ = PreparedSegment{found_[used].header, std::move(found_[used].file)};
+  // A first segment without a record is a new log that did not come to be, perhaps of another node:
+  // it is begun from the start. One without a record behind others was made ready ahead.
+  for (auto i = used; i < found_.size(); ++i) {
+    if (i == used && used > 0 && found_[i].header.version == kSegmentVersion)
+      next_segment_ = PreparedSegment{found_[i].header, std::move(found_[i].file)};
+    else
+      left_over_.push_back(found_[i].header.sequence);
+  }
   wal_.next_number_ = expected_.value_or(1);
   return {};
 }
@@ -110,7 +115,9 @@ base::Result<bool> WalRecovery::walk_segment(Wal::Segment& segment) {
     const auto record = reader.read(segment.end);
     if (!record) return std::unexpected(record.error());
     if (!*record || (expected_ && (*record)->number != *expected_)) return any;
-    if ((*record)->state.has_value() == any)
+    const bool may_have_state = !any || segment.header.version != kFirstSegmentVersion;
+    const bool has_state = (*record)->state.has_value();
+    if (has_state ? !may_have_state : !any)
       return std::unexpected(damaged(wal_.path_of(segment), segment.end));
     if (auto accepted = accept(segment, **record, segment.end); !accepted)
       return std::unexpected(accepted.error());
@@ -125,15 +132,7 @@ base::Result<void> WalRecovery::accept(Wal::Segment& segment, const RecordView& 
                                        std::uint64_t offset) {
   const auto unsound = [&] { return std::unexpected(damaged(wal_.path_of(segment), offset)); };
   auto& terms = wal_.terms_;
-  if (record.state) {
-    if (!expected_) {
-      terms.reset(record.state->base);
-    } else if (record.state->base != terms.last()) {
-      return unsound();
-    }
-    if (record.state->conf_state.size() > kMaxConfStateBytes) return unsound();
-    wal_.conf_state_ = record.state->conf_state;
-  }
+  if (record.state && !accept_state(segment, *record.state)) return unsound();
   std::uint32_t count = 0;
   EntryReader entries(record);
   while (const auto entry = entries.next()) {
@@ -153,6 +152,43 @@ base::Result<void> WalRecovery::accept(Wal::Segment& segment, const RecordView& 
   if (!entries.sound() || count != record.entry_count) return unsound();
   wal_.hard_state_ = record.hard_state;
   return {};
+}
+
+bool WalRecovery::accept_state(const Wal::Segment& segment, const StateView& state) {
+  auto& terms = wal_.terms_;
+  if (!expected_ || state.reset) {
+    terms.reset(state.base);
+    for (auto& earlier : found_) {
+      earlier.marks.clear();
+      earlier.max_index = 0;
+    }
+  } else if (state.base != terms.last()) {
+    return false;
+  }
+  if (state.conf_state.size() > kMaxConfStateBytes) return false;
+  auto configured = segment.header.version == kFirstSegmentVersion
+                        ? configured_by_core(state)
+                        : decode_configured(state.conf_state);
+  if (!configured) return false;
+  wal_.set_configured(*std::move(configured));
+  return true;
+}
+
+/// Version 1 told the core's configuration: of ids, all of them voters.
+base::Result<Configured> WalRecovery::configured_by_core(const StateView& state) const {
+  Configured configured{.configuration = {}, .index = state.base.index};
+  auto& members = configured.configuration.members;
+  consensus::Fields fields(state.conf_state);
+  while (fields.next()) {
+    if (fields.field() != 1) continue;
+    base::ByteReader packed(fields.bytes());
+    while (packed.ok() && !packed.at_end() && members.size() < kMaxMembers)
+      members.push_back({.id = packed.var(), .voter = true});
+  }
+  if (auto sound = check(configured.configuration); !sound || !fields.ok())
+    return std::unexpected(base::Error{"corrupt_log", "no configuration"});
+  configured.joined = configured.configuration.find(wal_.node_id_) != nullptr;
+  return configured;
 }
 
 base::Result<void> WalRecovery::check_nothing_follows(std::size_t last) {

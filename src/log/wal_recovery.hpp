@@ -37,13 +37,15 @@ class WalRecovery {
   [[nodiscard]] base::Result<bool> walk_segment(Wal::Segment& segment);
   [[nodiscard]] base::Result<void> accept(Wal::Segment& segment, const RecordView& record,
                                           std::uint64_t offset);
+  [[nodiscard]] bool accept_state(const Wal::Segment& segment, const StateView& state);
+  [[nodiscard]] base::Result<Configured> configured_by_core(const StateView& state) const;
   [[nodiscard]] base::Result<void> check_nothing_follows(std::size_t last);
   [[nodiscard]] base::Result<void> rewrite_last_record();
   [[nodiscard]] base::Result<void> clean_up();
 
   Wal& wal_;
   std::vector<std::uint64_t> active_;     ///< sequences of the segments that make up the log
-  std::vector<std::uint64_t> left_over_;  ///< segments from before a gap: retired, crash in between
+  std::vector<std::uint64_t> left_over_;  ///< segments that no longer count, or never did
   std::vector<SegmentName> other_;        ///< spares and unfinished files
   std::vector<Wal::Segment> found_;
   std::optional<std::uint64_t> expected_;  ///< number of the next record

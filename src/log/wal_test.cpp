@@ -161,7 +161,11 @@ TEST_F(WalFixture, a_record_that_no_segment_could_hold_stops_the_log) {
 /// A segment with records of every kind, cut behind the last one.
 std::string golden_segment() {
   const SegmentHeader header{
-      .sequence = 3, .salt = 0x0123456789abcdef, .segment_bytes = kSegment, .node_id = 1};
+      .sequence = 3,
+      .salt = 0x0123456789abcdef,
+      .segment_bytes = kSegment,
+      .node_id = 1,
+      .version = kFirstSegmentVersion};
   std::string out = encode_segment_header(header);
   const std::uint64_t self = 1;
   const auto conf = consensus::conf_state_of({&self, 1});
@@ -178,6 +182,113 @@ std::string golden_segment() {
   encode_record({header, out.size()},
                 {.number = 21, .hard_state = {4, 1, 12}, .state = {}, .entries = {}}, record);
   return out + record;
+}
+
+/// The same in version 2, with a change of the configuration and a new beginning.
+std::string golden_segment_v2() {
+  const SegmentHeader header{
+      .sequence = 3, .salt = 0x0123456789abcdef, .segment_bytes = kSegment, .node_id = 1};
+  std::string out = encode_segment_header(header);
+  Configured configured{
+      .configuration = {.cluster_id = 5, .members = {{.id = 1, .name = "one", .voter = true}}},
+      .index = 8,
+      .joined = true};
+  const EntryView entry{11, 4, EntryType::plain, "payload"};
+  const auto conf = encode(configured);
+  std::string record;
+  const auto add = [&](const RecordContent& content) {
+    encode_record({header, out.size()}, content, record);
+    out += record;
+  };
+  add({.number = 20,
+       .hard_state = {4, 1, 9},
+       .state = StateView{{10, 3}, conf},
+       .entries = {&entry, 1}});
+  configured.configuration.members.push_back({.id = 2, .name = "two", .address = "b:1"});
+  configured.index = 11;
+  const auto changed = encode(configured);
+  add({.number = 21,
+       .hard_state = {4, 1, 11},
+       .state = StateView{{11, 4}, changed},
+       .entries = {}});
+  configured.index = 90;
+  const auto adopted = encode(configured);
+  add({.number = 22,
+       .hard_state = {6, 0, 100},
+       .state = StateView{{100, 5}, adopted, true},
+       .entries = {}});
+  const EntryView last{101, 6, EntryType::plain, "behind it"};
+  add({.number = 23, .hard_state = {6, 0, 100}, .state = {}, .entries = {&last, 1}});
+  return out;
+}
+
+TEST(WalGolden, a_segment_of_version_2_still_reads) {
+  const auto written = golden_segment_v2();
+  if (jobbie::testing::writing_golden())
+    jobbie::testing::write_golden("wal_v2.hex", "A segment of the log up to its last record.",
+                                  {{"segment", written}});
+  const auto golden = jobbie::testing::read_golden("wal_v2.hex");
+  ASSERT_EQ(golden.size(), 1u);
+  EXPECT_EQ(golden[0].second, written) << "the format has changed: it needs a new version";
+  SimDisk disk(1);
+  auto file = std::move(*disk.open(segment_path("w", {3, SegmentKind::active}), OpenMode::create));
+  ASSERT_TRUE(file->write_at(0, golden[0].second));
+  ASSERT_TRUE(file->write_at(kSegment - 1, std::string_view("\0", 1)));
+  auto wal = Wal::open(disk, wal_options());
+  ASSERT_TRUE(wal) << wal.error().message;
+  EXPECT_EQ((*wal)->hard_state(), (HardState{6, 0, 100}));
+  EXPECT_EQ((*wal)->terms().base(), (consensus::Position{100, 5}));
+  EXPECT_EQ((*wal)->terms().last(), (consensus::Position{101, 6}));
+  EXPECT_EQ((*wal)->configured().index, 90u);
+  EXPECT_EQ((*wal)->configured().configuration.members.size(), 2u);
+}
+
+TEST_F(WalFixture, a_configuration_is_durable_with_its_record) {
+  open();
+  ASSERT_TRUE(append(2, 2, {"a"}));
+  auto configured = wal->configured();
+  EXPECT_EQ(configured.configuration.members, (std::vector<Member>{{.id = 1, .voter = true}}));
+  configured.configuration.members.push_back({.id = 2, .name = "two"});
+  configured.index = 2;
+  ASSERT_TRUE(wal->configure({2, 1, 2}, configured));
+  ASSERT_TRUE(append(2, 3, {"b"}, 2));
+  open();
+  EXPECT_EQ(wal->configured(), configured);
+  EXPECT_EQ(wal->hard_state(), (HardState{2, 1, 2}));
+  EXPECT_EQ(read(2, 4), (std::vector<std::string>{"a", "b"}));
+  // Every segment tells it, also when those before it are gone.
+  const std::string large(1000, 'x');
+  for (std::uint64_t i = 4; i < 24; ++i) ASSERT_TRUE(append(2, i, {large}));
+  ASSERT_TRUE(wal->cut(23));
+  open();
+  EXPECT_EQ(wal->configured(), configured);
+}
+
+TEST_F(WalFixture, a_reset_log_begins_behind_its_new_base) {
+  open();
+  const std::string large(1000, 'x');
+  for (std::uint64_t i = 2; i < 24; ++i) ASSERT_TRUE(append(2, i, {large}));
+  auto configured = wal->configured();
+  configured.index = 90;
+  ASSERT_TRUE(wal->reset({7, 0, 100}, {100, 6}, configured));
+  EXPECT_EQ(wal->segment_count(), 1u);
+  const auto looks_right = [&] {
+    EXPECT_EQ(wal->terms().base(), (consensus::Position{100, 6}));
+    EXPECT_EQ(wal->hard_state().term, 7u);
+    EXPECT_EQ(wal->configured(), configured);
+  };
+  looks_right();
+  open();
+  looks_right();
+  ASSERT_TRUE(append(7, 101, {"next", "one"}, 100));
+  open();
+  looks_right();
+  EXPECT_EQ(read(101, 103), (std::vector<std::string>{"next", "one"}));
+  // It may also go back, to a place where the old log had something else.
+  ASSERT_TRUE(wal->reset({8, 0, 10}, {10, 8}, configured));
+  ASSERT_TRUE(append(8, 11, {"again"}, 10));
+  open();
+  EXPECT_EQ(read(11, 12), (std::vector<std::string>{"again"}));
 }
 
 TEST(WalGolden, a_segment_of_version_1_still_reads) {
@@ -204,6 +315,22 @@ TEST(WalGolden, a_segment_of_version_1_still_reads) {
   ASSERT_TRUE((*wal)->read({11, 13, UINT64_MAX},
                            [&](const EntryView& entry) { payloads.emplace_back(entry.data); }));
   EXPECT_EQ(payloads, (std::vector<std::string>{"payload", ""}));
+  EXPECT_EQ((*wal)->configured().configuration.members,
+            (std::vector<Member>{{.id = 1, .voter = true}}));
+  EXPECT_TRUE((*wal)->configured().joined);
+
+  // What is written now stands in a segment of the newest version.
+  const EntryView more{13, 5, EntryType::plain, "more"};
+  ASSERT_TRUE((*wal)->append({5, 1, 12}, {&more, 1}));
+  EXPECT_EQ((*wal)->segment_count(), 2u);
+  auto configured = (*wal)->configured();
+  configured.configuration.members.push_back({.id = 2, .name = "two"});
+  ASSERT_TRUE((*wal)->configure({5, 1, 13}, configured));
+  wal->reset();
+  wal = Wal::open(disk, wal_options());
+  ASSERT_TRUE(wal) << wal.error().message;
+  EXPECT_EQ((*wal)->terms().last(), (consensus::Position{13, 5}));
+  EXPECT_EQ((*wal)->configured(), configured);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ base::Result<std::uint64_t> Driver::propose() {
 }
 
 base::Result<void> Driver::pump() {
-  auto pumped = log_->pump([this](const log::Committed& entry) { apply(entry); });
+  auto pumped = log_->pump({.apply = [this](const log::Committed& entry) { apply(entry); }});
   if (!pumped) return pumped;
   if (broken_) return std::unexpected(*broken_);
   return {};

@@ -122,13 +122,13 @@ base::Result<void> Driver::open_log() {
 
 base::Result<void> Driver::replay() {
   if (auto started = log_->start(applied_index_); !started) return started;
-  const auto pumped = log_->pump([this](const log::Committed& committed) {
+  const auto pumped = log_->pump({.apply = [this](const log::Committed& committed) {
     apply(committed);
     if (unhanded_rows_ < kReplayedRows) return;
     hand_over();
     while (!store_->wait_until_written(handed_index_, kReplayPatience) && !store_->trouble()) {
     }
-  });
+  }});
   if (!pumped) return pumped;
   if (broken_) return std::unexpected(*broken_);
   log_clock_.emplace(clock_, engine_->now());

@@ -51,11 +51,17 @@ std::string sound_records(Input& in, const log::SegmentHeader& header) {
   std::string out = log::encode_segment_header(header);
   while (!in.empty()) {
     log::RecordContent content;
+    std::string conf_state;
     content.number = in.byte();
     content.hard_state = {in.byte(), in.byte(), in.byte()};
     if ((in.byte() & 1) != 0) {
       const consensus::Position base{in.byte(), in.byte()};
-      content.state = log::StateView{base, in.text(in.byte() % 8)};
+      log::Configured configured{.configuration = {}, .index = in.byte()};
+      for (auto left = in.byte() % 4; left > 0; --left)
+        configured.configuration.members.push_back(
+            {.id = in.byte(), .name = std::string(in.text(in.byte() % 8)), .voter = true});
+      conf_state = encode(configured);
+      content.state = log::StateView{base, conf_state, (in.byte() & 1) != 0};
     }
     std::vector<consensus::EntryView> entries(in.byte() % 4);
     for (auto& entry : entries) {

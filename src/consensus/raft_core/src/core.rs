@@ -105,9 +105,6 @@ impl Core {
             commit: c.commit,
             ..Default::default()
         };
-        window.snapshot.index = c.base_index;
-        window.snapshot.term = c.base_term;
-        window.snapshot.set_conf_state(conf_state.clone());
         window.conf_state = conf_state;
         let store = Store(Rc::new(RefCell::new(window)));
         let logger = slog::Logger::root(slog::Discard, slog::o!());

@@ -249,11 +249,11 @@ pub unsafe extern "C" fn raft_core_set_snapshot(
     core: *mut Core,
     index: u64,
     term: u64,
-    data: *const u8,
-    bytes: usize,
+    conf_state: Slice,
+    data: Slice,
 ) -> i32 {
     with(core, |c| {
-        let conf_state = match ConfState::decode(bytes_at(data, bytes)) {
+        let conf_state = match ConfState::decode(bytes_at(conf_state.data, conf_state.bytes)) {
             Ok(conf_state) => conf_state,
             Err(error) => return c.refuse(code::MALFORMED, &error.to_string()),
         };
@@ -266,10 +266,18 @@ pub unsafe extern "C" fn raft_core_set_snapshot(
             };
             metadata.set_conf_state(conf_state);
             window.snapshot = metadata;
+            window.snapshot_data = bytes_at(data.data, data.bytes).to_vec();
             window.wants_snapshot = false;
         }
         code::OK
     })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_core_clear_snapshot(core: *mut Core) {
+    let mut window = (*core).store.0.borrow_mut();
+    window.snapshot = SnapshotMetadata::default();
+    window.snapshot_data.clear();
 }
 
 #[no_mangle]

@@ -17,8 +17,10 @@ const ENTRY_OVERHEAD_BYTES: usize = 64;
 pub struct Window {
     pub hard_state: HardState,
     pub conf_state: ConfState,
-    /// The newest snapshot that may be sent to a follower.
+    /// The newest snapshot that may be sent to a follower; index 0: none.
     pub snapshot: SnapshotMetadata,
+    /// What travels with it.
+    pub snapshot_data: Vec<u8>,
     /// A follower needs a newer snapshot than the one above.
     pub wants_snapshot: bool,
     /// Index and term of the entry before the first one that is kept.
@@ -58,6 +60,7 @@ impl Window {
             hard_state: HardState::default(),
             conf_state: ConfState::default(),
             snapshot: SnapshotMetadata::default(),
+            snapshot_data: Vec::new(),
             wants_snapshot: false,
             base,
             evicted: runs.collect(),
@@ -150,7 +153,6 @@ impl Window {
     }
 
     pub fn restore(&mut self, metadata: &SnapshotMetadata) {
-        self.snapshot = metadata.clone();
         self.base = (metadata.index, metadata.term);
         self.evicted.clear();
         self.entries.clear();
@@ -269,6 +271,7 @@ impl Storage for Store {
         }
         let mut snapshot = Snapshot::default();
         snapshot.set_metadata(window.snapshot.clone());
+        snapshot.data = window.snapshot_data.clone();
         Ok(snapshot)
     }
 }
