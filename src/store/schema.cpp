@@ -1,35 +1,16 @@
 // Schema versions and migrations.
 #include "store/schema.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <filesystem>
-#include <unistd.h>
-
 #include <fmt/format.h>
 
 #include "store/checked_file.hpp"
+#include "store/files.hpp"
 #include "store/migrations.hpp"
 
 namespace jobbie::store {
 namespace {
 
 int newest_version() { return migrations().back().version; }
-
-/// A file whose name is not on the disk yet would be lost with everything synced into it.
-base::Result<void> sync_folder_of(const std::string& path) {
-  auto folder = std::filesystem::path(path).parent_path();
-  if (folder.empty()) folder = ".";
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = fd >= 0 && ::fsync(fd) == 0;
-  const int reason = errno;
-  if (fd >= 0) ::close(fd);
-  if (synced) return {};
-  return std::unexpected(base::Error{
-      .code = std::string(kSyncFailed),
-      .message = fmt::format("Cannot sync the folder of {}: {}", path, std::strerror(reason))});
-}
 
 base::Result<void> migrate(Connection& connection, std::int64_t from) {
   for (const Migration& migration : migrations()) {

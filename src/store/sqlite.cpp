@@ -13,6 +13,9 @@ namespace jobbie::store {
 namespace {
 
 constexpr int kBusyTimeout_ms = 5'000;
+/// A write-ahead log that a long read has let grow is cut back to this when it starts over; it is
+/// more than it needs otherwise.
+constexpr int kWalKept_bytes = 256 << 20;
 
 std::string_view code_of(int extended) {
   switch (extended) {
@@ -53,12 +56,16 @@ std::string_view plain_words(std::string_view code) {
   return {};
 }
 
+base::Error worded(std::string_view code, const char* message, int extended) {
+  return {.code = std::string(code),
+          .message = fmt::format("{}The database answers: {} (SQLite code {}).", plain_words(code),
+                                 message, extended)};
+}
+
 base::Error error_of(sqlite3* handle) {
   const int extended = sqlite3_extended_errcode(handle);
   const auto code = sqlite3_system_errno(handle) == ENOSPC ? kDiskFull : code_of(extended);
-  return {.code = std::string(code),
-          .message = fmt::format("{}The database answers: {} (SQLite code {}).", plain_words(code),
-                                 sqlite3_errmsg(handle), extended)};
+  return worded(code, sqlite3_errmsg(handle), extended);
 }
 
 /// What holds for every connection. Cells are checked when a page is read, so that a damaged page
@@ -67,8 +74,9 @@ std::string pragmas(std::size_t cache_bytes) {
   return fmt::format(
       "PRAGMA cache_size = -{}; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
       "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF; PRAGMA cell_size_check = ON;"
-      "PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF;",
-      cache_bytes / 1024);
+      "PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF;"
+      "PRAGMA journal_size_limit = {};",
+      cache_bytes / 1024, kWalKept_bytes);
 }
 
 }  // namespace
@@ -204,7 +212,18 @@ base::Result<std::int64_t> Connection::query_integer(std::string_view sql) {
   return std::unexpected(error());
 }
 
+base::Result<void> Connection::checkpoint_all() {
+  if (sqlite3_wal_checkpoint_v2(handle_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
+                                nullptr) != SQLITE_OK)
+    return std::unexpected(error());
+  return {};
+}
+
 base::Error Connection::error() const { return error_of(handle_.get()); }
+
+base::Error error_of_code(int extended) {
+  return worded(code_of(extended), sqlite3_errstr(extended), extended);
+}
 
 base::Error corrupt_row(std::string_view what) {
   return {.code = std::string(kCorruptDatabase),

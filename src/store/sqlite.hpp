@@ -100,6 +100,9 @@ class Connection {
   /// The first column of the first row; zero when there is none.
   base::Result<std::int64_t> query_integer(std::string_view sql);
 
+  /// Everything in the write-ahead log goes into the main file, which is synced.
+  base::Result<void> checkpoint_all();
+
   /// What went wrong last.
   [[nodiscard]] base::Error error() const;
   [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
@@ -111,6 +114,8 @@ class Connection {
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
+/// An error for a result of SQLite that no connection remembers.
+base::Error error_of_code(int extended);
 /// An error for a row that cannot have been written by us.
 base::Error corrupt_row(std::string_view what);
 

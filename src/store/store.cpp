@@ -2,12 +2,12 @@
 #include "store/store.hpp"
 
 #include <algorithm>
-#include <sqlite3.h>
 #include <utility>
 
 #include "base/check.hpp"
 #include "store/access_rows.hpp"
 #include "store/checkpointer.hpp"
+#include "store/copy.hpp"
 #include "store/overlay.hpp"
 #include "store/reader.hpp"
 #include "store/schema.hpp"
@@ -22,14 +22,6 @@ namespace {
 
 /// Dead jobs read from the file at a time.
 constexpr std::size_t kDeadPage = 1'000;
-
-/// Everything in the write-ahead log goes into the main file, which is synced.
-base::Result<void> checkpoint_all(Connection& connection) {
-  const int result = sqlite3_wal_checkpoint_v2(connection.handle(), nullptr,
-                                               SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
-  if (result != SQLITE_OK) return std::unexpected(connection.error());
-  return {};
-}
 
 }  // namespace
 
@@ -80,7 +72,7 @@ base::Result<void> Store::Impl::open(const Options& options) {
   auto connection = open_database(path, options.cache_bytes);
   if (!connection) return std::unexpected(std::move(connection).error());
   // What a dead process left in the write-ahead log is perhaps not synced: now it is.
-  if (auto synced = checkpoint_all(*connection); !synced) return synced;
+  if (auto synced = connection->checkpoint_all(); !synced) return synced;
   auto state = read_file_state(*connection);
   if (!state) return std::unexpected(std::move(state).error());
   auto sweeps = read_sweeps(*connection);
@@ -124,7 +116,7 @@ base::Result<void> Store::Impl::close() {
     return std::unexpected(trouble.get().value_or(
         base::Error{.code = std::string(kDatabaseError), .message = "Not everything is written."}));
   if (trouble.lasts(TroubleBox::Source::checkpointer)) return std::unexpected(*trouble.get());
-  if (auto synced = checkpoint_all(writer.connection()); !synced) return synced;
+  if (auto synced = writer.connection().checkpoint_all(); !synced) return synced;
   checkpointer.set_durable(writer.written_index());
   writer.connection() = {};
   return {};
@@ -319,6 +311,10 @@ base::Result<std::optional<model::DeliveryRecord>> Store::delivery(base::Deliver
   impl_->readers.with([&](Reader& reader) { row = read_delivery(reader.connection(), id); });
   if (!row) impl_->trouble.set(TroubleBox::Source::reader, row.error());
   return row;
+}
+base::Result<Copied> Store::copy_to(const std::string& path, const std::atomic<bool>& cancelled,
+                                    const std::function<void(const CopyProgress&)>& progress) {
+  return copy_database(impl_->path, path, cancelled, progress);
 }
 std::optional<base::Error> Store::trouble() const { return impl_->trouble.get(); }
 base::Result<void> Store::close() { return impl_->close(); }

@@ -9,6 +9,7 @@
 // dead_in_group() belong to the node's thread, everything else may be called from any.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -67,6 +68,18 @@ struct DeliveriesWanted {
   std::uint64_t before = 0;  ///< sequences below this one; zero: from the newest on
   std::size_t limit = 1;
   std::optional<model::DeliveryState> state;  ///< nothing: all
+};
+
+/// How far a copy has come.
+struct CopyProgress {
+  std::uint64_t bytes = 0;
+  std::uint64_t total = 0;
+};
+
+struct Copied {
+  std::uint64_t applied_index = 0;  ///< the copy is the state at this entry of the log
+  std::uint64_t bytes = 0;
+  std::uint64_t wal_bytes = 0;  ///< what the write-ahead log had grown to when all was read
 };
 
 class Store {
@@ -162,6 +175,18 @@ class Store {
       const DeliveriesWanted& wanted);
   [[nodiscard]] base::Result<std::optional<model::DeliveryRecord>> delivery(base::DeliveryId id);
 
+  /// Writes the state at one index, the latest that is written, to a new file at `path`, which is
+  /// complete without any other beside it, and syncs it and its folder. A file that is there is
+  /// replaced; after an error none is left. `progress` is called every few megabytes.
+  ///
+  /// The writer goes on meanwhile, but while the file is read, its write-ahead log cannot start
+  /// over and durable_index() stands. Where it grows past the size of the database (and
+  /// kWalBesideCopy), the copy gives up with `copy_outpaced`. Setting `cancelled` ends it with
+  /// `cancelled`. It must have returned before close().
+  [[nodiscard]] base::Result<Copied> copy_to(
+      const std::string& path, const std::atomic<bool>& cancelled,
+      const std::function<void(const CopyProgress&)>& progress = {});
+
   /// What stands in the way: `disk_full`, `disk_error` and `database_busy` pass by themselves, for
   /// the writer tries again every second. `corrupt_database` and `sync_failed` stay. A lookup that
   /// failed leaves its error here too.
@@ -175,6 +200,15 @@ class Store {
   explicit Store(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+/// The write-ahead log may always grow to this while a copy is made.
+inline constexpr std::uint64_t kWalBesideCopy = std::uint64_t{1} << 30;
+inline constexpr std::string_view kCancelled = "cancelled";
+inline constexpr std::string_view kCopyOutpaced = "copy_outpaced";
+
+/// The index that a database file stands at, a copy or one of a closed store; refuses what
+/// Store::open refuses.
+[[nodiscard]] base::Result<std::uint64_t> applied_index_of(const std::string& path);
 
 /// `jobbie db check`: reads the whole file and compares what is said twice. No findings: all is
 /// well. An error: the file could not be examined at all.
