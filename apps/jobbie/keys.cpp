@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
@@ -26,6 +27,7 @@ using call::Desk;
 /// A secret that somebody thought of has at least this many characters.
 constexpr std::size_t kLeastSecret = 20;
 constexpr std::size_t kMostFileBytes = std::size_t{1} << 20;
+constexpr std::chrono::milliseconds kLook{500};
 
 base::Error bad(std::string message) { return {.code = "bad_keys", .message = std::move(message)}; }
 
@@ -197,6 +199,40 @@ base::Result<void> prepare_keys(call::Service& service, const Settings& settings
     if (auto taken = take_file(desk, settings, journal); !taken) return taken;
   if (!settings.auth) return {};
   return make_first_key(desk, settings, journal);
+}
+
+KeyKeeper::KeyKeeper(call::Service& service, const Settings& settings, base::Journal& journal)
+    : service_(service), settings_(settings), journal_(journal) {
+  if (settings.auth) thread_ = std::thread([this] { run(); });
+}
+
+KeyKeeper::~KeyKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void KeyKeeper::run() {
+  std::uint64_t prepared_term = 0;
+  while (true) {
+    Desk desk(service_);
+    auto question = desk.make();
+    question->query = call::StatusQuery{};
+    const auto back = desk.ask(std::move(question));
+    const auto* status = std::get_if<call::NodeStatus>(&back->answer);
+    if (status != nullptr && status->leader && status->term != prepared_term) {
+      const auto prepared = prepare_keys(service_, settings_, journal_);
+      if (prepared) prepared_term = status->term;
+      if (!prepared)
+        journal_.write(Level::error, "keys_not_read",
+                       {{"message", std::string_view(prepared.error().message)}});
+    }
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, kLook, [this] { return stopping_; })) return;
+  }
 }
 
 }  // namespace jobbie::app

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <string>
+#include <condition_variable>
+#include <mutex>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/journal.hpp"
@@ -22,5 +25,24 @@ base::Result<std::vector<model::KeySpec>> parse_keys(std::string_view text);
 /// asked for and nobody has the scope admin, an admin key is made and left in DATA_DIR/admin.key.
 base::Result<void> prepare_keys(call::Service& service, const Settings& settings,
                                 base::Journal& journal);
+
+/// Among several nodes: whenever this one begins to lead, it does the same.
+class KeyKeeper {
+ public:
+  /// All three must outlive it.
+  KeyKeeper(call::Service& service, const Settings& settings, base::Journal& journal);
+  ~KeyKeeper();
+
+ private:
+  void run();
+
+  call::Service& service_;
+  const Settings& settings_;
+  base::Journal& journal_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
 
 }  // namespace jobbie::app

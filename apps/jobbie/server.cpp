@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <pthread.h>
@@ -12,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "certificate_watch.hpp"
+#include "base/duration.hpp"
 #include "effects/trace_exporter.hpp"
 #include "effects/webhook_sender.hpp"
 #include "face/native/native.hpp"
@@ -30,6 +33,8 @@ using base::Level;
 constexpr base::Duration kDrainTime = base::seconds(5);
 /// What a batch request may weigh beside its payloads being bounded one by one.
 constexpr std::size_t kBatchBody = std::size_t{32} << 20;
+/// Of the cluster, in characters.
+constexpr std::size_t kLeastSecret = 16;
 
 /// How often the files of the certificate are looked at.
 constexpr timespec kCertificateLook{.tv_sec = 1, .tv_nsec = 0};
@@ -104,10 +109,52 @@ http::AccessLog access_log(base::Journal& journal, bool wanted) {
   };
 }
 
+/// The secret without the line end that editors add.
+base::Result<std::string> read_secret(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string secret((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
+  if (secret.size() >= kLeastSecret) return secret;
+  return std::unexpected(
+      base::Error{.code = "bad_setting",
+                  .message = fmt::format("--cluster-secret-file {}: a secret has at least {} "
+                                         "characters; make one with `openssl rand -hex 32`",
+                                         path, kLeastSecret)});
+}
+
+base::Result<node::ClusterOptions> cluster_options(const Settings& settings) {
+  node::ClusterOptions cluster{.listen = settings.raft,
+                               .address = settings.advertise,
+                               .http = settings.advertise_http,
+                               .peers = settings.peers,
+                               .discover = settings.discover_name,
+                               .size = settings.cluster_size,
+                               .secret = {},
+                               .tls = {}};
+  if (!settings.cluster_secret_file.empty()) {
+    auto secret = read_secret(settings.cluster_secret_file);
+    if (!secret) return std::unexpected(secret.error());
+    cluster.secret = *std::move(secret);
+  }
+  if (!settings.cluster_tls_cert.empty())
+    cluster.tls = peer::TlsFiles{.cert = settings.cluster_tls_cert,
+                                 .key = settings.cluster_tls_key,
+                                 .ca = settings.cluster_tls_ca};
+  return cluster;
+}
+
 base::Result<std::unique_ptr<node::Node>> open_node(const Settings& settings,
                                                     base::Journal& journal) {
   node::Options options;
   options.data_dir = settings.data_dir;
+  options.name = settings.node;
+  options.log_retain_bytes = settings.log_retain_bytes;
+  options.election_timeout = *base::parse_duration(settings.election_timeout);
+  if (settings.cluster) {
+    auto cluster = cluster_options(settings);
+    if (!cluster) return std::unexpected(cluster.error());
+    options.cluster = *std::move(cluster);
+  }
   options.segment_bytes = settings.segment_bytes;
   options.cache_bytes = settings.cache_bytes;
   options.journal = &journal;
@@ -124,7 +171,10 @@ int run_server(const Settings& settings) {
   auto node = open_node(settings, journal);
   if (!node) return refuse_to_start(journal, node.error());
 
-  if (auto prepared = prepare_keys(**node, settings, journal); !prepared)
+  std::optional<KeyKeeper> keeper;
+  if (settings.cluster)
+    keeper.emplace(**node, settings, journal);
+  else if (auto prepared = prepare_keys(**node, settings, journal); !prepared)
     return refuse_to_start(journal, prepared.error());
 
   // An entry of the log is one record of a segment.
@@ -164,10 +214,13 @@ int run_server(const Settings& settings) {
                  {"url", std::string_view(url)},
                  {"data_dir", std::string_view(settings.data_dir)},
                  {"auth", settings.auth},
+                 {"cluster", settings.cluster},
+                 {"raft_port", std::uint64_t{(*node)->cluster_port()}},
                  {"version", kVersion}});
 
   const int number = certificate ? signals.wait(*certificate) : signals.wait();
   journal.write(Level::info, "stopping", {{"signal", std::int64_t{number}}});
+  keeper.reset();
   sender.reset();
   traces.reset();
   (*node)->drain();

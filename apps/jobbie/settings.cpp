@@ -1,14 +1,17 @@
 // Flags and variables by CLI11, the file by toml++, and the checks that hold for all three.
 #include "settings.hpp"
 
+#include <array>
 #include <charconv>
 #include <functional>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <toml++/toml.h>
 
+#include "base/duration.hpp"
 #include "base/url.hpp"
 
 namespace jobbie::app {
@@ -18,6 +21,9 @@ constexpr std::uint64_t kLeastSegment = std::uint64_t{4} << 20;
 constexpr std::uint64_t kMostSegment = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMostPayload = std::uint64_t{16} << 20;
 constexpr std::uint32_t kMostThreads = 64;
+constexpr std::uint32_t kMostNodes = 32;
+constexpr base::Duration kLeastElection = base::milliseconds(100);
+constexpr base::Duration kMostElection = base::seconds(60);
 
 base::Error bad(std::string message) {
   return {.code = "bad_setting", .message = std::move(message)};
@@ -92,6 +98,21 @@ std::vector<Key> keys_of(Settings& s) {
       key_for("otlp-endpoint", s.otlp_endpoint),
       key_for("tls-cert", s.tls_cert),
       key_for("tls-key", s.tls_key),
+      key_for("cluster", s.cluster),
+      key_for("raft", s.raft),
+      key_for("advertise", s.advertise),
+      key_for("advertise-http", s.advertise_http),
+      {"peers", [&s](const toml::node& node) { return read_texts(node, s.peers); },
+       [&s] { return joined(s.peers); }},
+      key_for("discover", s.discover),
+      key_for("discover-name", s.discover_name),
+      key_for("cluster-size", s.cluster_size),
+      key_for("cluster-secret-file", s.cluster_secret_file),
+      key_for("cluster-tls-cert", s.cluster_tls_cert),
+      key_for("cluster-tls-key", s.cluster_tls_key),
+      key_for("cluster-tls-ca", s.cluster_tls_ca),
+      key_for("election-timeout", s.election_timeout),
+      key_for("log-retain-bytes", s.log_retain_bytes),
       {"webhook-allow", [&s](const toml::node& node) { return read_texts(node, s.webhook_allow); },
        [&s] { return joined(s.webhook_allow); }}};
 }
@@ -120,6 +141,42 @@ base::Result<void> read_file(const CLI::App& server, Settings& settings) {
   return {};
 }
 
+base::Result<void> check_cluster(const Settings& s) {
+  const auto raft = parse_address(s.raft);
+  if (!raft) return std::unexpected(bad("--raft: " + raft.error().message));
+  for (const auto& peer : s.peers)
+    if (const auto address = parse_address(peer); !address)
+      return std::unexpected(bad("--peers: " + address.error().message));
+  if (!s.advertise.empty())
+    if (const auto address = parse_address(s.advertise); !address)
+      return std::unexpected(bad("--advertise: " + address.error().message));
+  if (!s.discover.empty() && s.discover != "dns")
+    return std::unexpected(bad("--discover is dns, not " + s.discover));
+  if (!s.discover.empty() && s.discover_name.empty())
+    return std::unexpected(bad("--discover=dns needs --discover-name: the name that stands for all "
+                               "nodes, with or without a port"));
+  if (s.discover.empty() && s.peers.empty())
+    return std::unexpected(bad("--cluster needs --peers or --discover=dns"));
+  if (!s.discover.empty() && !s.peers.empty())
+    return std::unexpected(bad("--peers and --discover exclude each other"));
+  if (s.cluster_size == 0 || s.cluster_size > kMostNodes)
+    return std::unexpected(bad("--cluster-size must lie between 1 and 32"));
+  const bool tls = !s.cluster_tls_cert.empty();
+  if (tls != !s.cluster_tls_key.empty() || tls != !s.cluster_tls_ca.empty())
+    return std::unexpected(
+        bad("--cluster-tls-cert, --cluster-tls-key and --cluster-tls-ca belong together"));
+  if (!is_loopback(raft->host) && !tls && s.cluster_secret_file.empty() && !s.insecure)
+    return std::unexpected(
+        bad("--raft " + s.raft +
+            " can be reached from outside, and anybody could join. Give all nodes the same "
+            "--cluster-secret-file, or certificates (--cluster-tls-cert, -key, -ca), or say "
+            "--insecure if the network is yours alone."));
+  const auto election = base::parse_duration(s.election_timeout);
+  if (!election || election->ms < kLeastElection.ms || election->ms > kMostElection.ms)
+    return std::unexpected(bad("--election-timeout must lie between 100ms and 60s"));
+  return {};
+}
+
 base::Result<void> check(const Settings& s) {
   if (s.data_dir.empty()) return std::unexpected(bad("--data-dir must not be empty"));
   if (!base::parse_level(s.log_level))
@@ -135,6 +192,8 @@ base::Result<void> check(const Settings& s) {
       return std::unexpected(bad("--otlp-endpoint: " + url.error().message));
   if (s.tls_cert.empty() != s.tls_key.empty())
     return std::unexpected(bad("--tls-cert and --tls-key go together"));
+  if (s.cluster)
+    if (auto fine = check_cluster(s); !fine) return fine;
   const auto http = parse_address(s.http);
   if (!http) return std::unexpected(http.error());
   if (!is_loopback(http->host) && !s.insecure && !s.auth)
@@ -143,6 +202,51 @@ base::Result<void> check(const Settings& s) {
         " can be reached from outside, and anybody could use it. Ask for keys with --auth, listen "
         "on 127.0.0.1, or say --insecure if the network is yours alone."));
   return {};
+}
+
+}  // namespace
+
+namespace {
+
+void declare_cluster(CLI::App& server, Settings& s) {
+  const auto text = [&server](const char* name, std::string& target, const char* variable,
+                              const char* what) {
+    server.add_option(name, target, what)->envname(variable);
+  };
+  server.add_flag("--cluster", s.cluster, "Be one node of several")->envname("JOBBIE_CLUSTER");
+  text("--raft", s.raft, "JOBBIE_RAFT", "HOST:PORT that the other nodes connect to");
+  text("--advertise", s.advertise, "JOBBIE_ADVERTISE", "The same as the other nodes reach it");
+  text("--advertise-http", s.advertise_http, "JOBBIE_ADVERTISE_HTTP",
+       "URL or HOST:PORT of the API as others reach it");
+  server.add_option("--peers", s.peers, "HOST:PORT of the other nodes, with commas")
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->envname("JOBBIE_PEERS");
+  text("--discover", s.discover, "JOBBIE_DISCOVER", "dns: find the other nodes by a name");
+  text("--discover-name", s.discover_name, "JOBBIE_DISCOVER_NAME",
+       "The name that stands for all nodes, such as a headless service");
+  server
+      .add_option("--cluster-size", s.cluster_size,
+                  "With --discover: how many nodes a new cluster begins with")
+      ->envname("JOBBIE_CLUSTER_SIZE")
+      ->capture_default_str();
+  text("--cluster-secret-file", s.cluster_secret_file, "JOBBIE_CLUSTER_SECRET_FILE",
+       "File with what all nodes of the cluster know, and nobody else");
+  text("--cluster-tls-cert", s.cluster_tls_cert, "JOBBIE_CLUSTER_TLS_CERT",
+       "Certificate of this node for the cluster port");
+  text("--cluster-tls-key", s.cluster_tls_key, "JOBBIE_CLUSTER_TLS_KEY", "Its key");
+  text("--cluster-tls-ca", s.cluster_tls_ca, "JOBBIE_CLUSTER_TLS_CA",
+       "The authority that signs the certificates of all nodes");
+  server
+      .add_option("--election-timeout", s.election_timeout,
+                  "How long nodes wait for a leader that is silent")
+      ->envname("JOBBIE_ELECTION_TIMEOUT")
+      ->capture_default_str();
+  server
+      .add_option("--log-retain-bytes", s.log_retain_bytes,
+                  "Of the log that is kept for nodes that are a little behind")
+      ->envname("JOBBIE_LOG_RETAIN_BYTES")
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -156,9 +260,10 @@ void declare_settings(CLI::App& server, Settings& s) {
   server.add_option("--http", s.http, "HOST:PORT of the API")
       ->envname("JOBBIE_HTTP")
       ->capture_default_str();
-  server.add_option("--node", s.node, "Name of this node")
-      ->envname("JOBBIE_NODE")
-      ->capture_default_str();
+  server
+      .add_option("--node", s.node,
+                  "Name of this node; by default the host's, or on loopback the cluster port")
+      ->envname("JOBBIE_NODE");
   server.add_option("--config", s.config, "TOML file with any of these settings")
       ->envname("JOBBIE_CONFIG");
   server.add_option("--log-level", s.log_level, "debug, info, warning or error")
@@ -201,16 +306,53 @@ void declare_settings(CLI::App& server, Settings& s) {
       ->envname("JOBBIE_TLS_CERT");
   server.add_option("--tls-key", s.tls_key, "PEM file with the key of --tls-cert")
       ->envname("JOBBIE_TLS_KEY");
+  declare_cluster(server, s);
   server.add_flag("--insecure", s.insecure, "Serve beyond loopback without keys")
       ->envname("JOBBIE_INSECURE");
 }
+
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == 0) return "node-1";
+  return name.data();
+}
+
+bool is_everywhere(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
+
+/// `address` as others reach it: a host that stands for all of this one's is replaced by its name.
+std::string reachable(const std::string& text) {
+  const auto address = *parse_address(text);
+  if (!is_everywhere(address.host)) return text;
+  return host_name() + ":" + std::to_string(address.port);
+}
+
+/// What was left out, where it follows from the rest.
+void settle_names(Settings& s) {
+  if (!s.cluster) {
+    if (s.node.empty()) s.node = "node-1";
+    return;
+  }
+  if (s.advertise.empty()) s.advertise = reachable(s.raft);
+  if (s.advertise_http.empty()) s.advertise_http = reachable(s.http);
+  // Several nodes on one machine have the same host name and different ports.
+  if (s.node.empty())
+    s.node = is_loopback(parse_address(s.raft)->host) ? s.advertise : host_name();
+  if (!s.discover_name.empty() && s.discover_name.find(':') == std::string::npos)
+    s.discover_name += ":" + std::to_string(parse_address(s.raft)->port);
+}
+
+}  // namespace
 
 base::Result<void> complete_settings(const CLI::App& server, Settings& settings) {
   if (!settings.config.empty()) {
     if (auto read = read_file(server, settings); !read) return read;
   }
   if (!settings.auth_keys_file.empty()) settings.auth = true;
-  return check(settings);
+  if (auto fine = check(settings); !fine) return fine;
+  settle_names(settings);
+  return {};
 }
 
 std::vector<std::pair<std::string, std::string>> settings_in_force() {

@@ -24,7 +24,7 @@ struct Address {
 struct Settings {
   std::string data_dir = "./data";
   std::string http = "127.0.0.1:8080";
-  std::string node = "node-1";
+  std::string node;  ///< empty: made of the host's name, or of the cluster port's address
   std::string log_level = "info";
   std::string config;
   std::uint64_t max_payload_bytes = std::uint64_t{1} << 20;
@@ -37,6 +37,21 @@ struct Settings {
   std::vector<std::string> webhook_allow;  ///< hosts and blocks of addresses beyond the public ones
   std::string otlp_endpoint;               ///< of a collector of traces; empty: none
   std::string auth_keys_file;              ///< keys to begin with; implies `auth`
+
+  bool cluster = false;
+  std::string raft = "127.0.0.1:9400";  ///< HOST:PORT that the other nodes connect to
+  std::string advertise;                ///< the same as others reach it; empty: made of `raft`
+  std::string advertise_http;           ///< the API as others reach it; empty: made of `http`
+  std::vector<std::string> peers;       ///< HOST:PORT of the other nodes
+  std::string discover;                 ///< `dns`: `discover_name` stands for all nodes
+  std::string discover_name;
+  std::uint32_t cluster_size = 3;  ///< with `discover`: nodes that a new cluster begins with
+  std::string cluster_secret_file;
+  std::string cluster_tls_cert;
+  std::string cluster_tls_key;
+  std::string cluster_tls_ca;
+  std::string election_timeout = "500ms";
+  std::uint64_t log_retain_bytes = std::uint64_t{256} << 20;
   std::string tls_cert;                    ///< PEM file; with `tls_key` the API is served by https
   std::string tls_key;
 };

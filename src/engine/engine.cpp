@@ -103,6 +103,12 @@ Demand Engine::demand(std::string_view queue) const {
 
 std::size_t Engine::live_jobs() const { return core_->live; }
 
+bool Engine::any_active() const {
+  return std::any_of(core_->queues.begin(), core_->queues.end(), [](const auto& queue) {
+    return queue != nullptr && queue->counts[static_cast<std::size_t>(State::active)] > 0;
+  });
+}
+
 std::optional<model::JobRecord> Engine::job(base::JobId id) const {
   const Slot slot = core_->index.find(id.sequence());
   if (slot == 0 || core_->jobs[slot].id != id) return std::nullopt;

@@ -115,6 +115,8 @@ class Engine {
   [[nodiscard]] std::vector<model::BulkRecord> bulks() const;  ///< by sequence
   [[nodiscard]] Demand demand(std::string_view queue) const;
   [[nodiscard]] std::size_t live_jobs() const;
+  /// Whether any job is active. Looks at every queue.
+  [[nodiscard]] bool any_active() const;
   /// Of at most `limit` queues, those made first; for those who must not take long.
   [[nodiscard]] std::vector<model::QueueView> first_queues(std::size_t limit) const;
   [[nodiscard]] std::size_t queue_count() const;

@@ -114,6 +114,11 @@ Problem problem_of(call::Trouble trouble) {
               .code = "database_behind",
               .detail = "The database is behind what was acknowledged; try again soon.",
               .retry_after_s = kRetryLater_s};
+    case call::Trouble::revoked:
+      return {.status = 401,
+              .code = "unauthorized",
+              .detail = "The key was revoked.",
+              .challenge = "Bearer"};
   }
   return {};
 }

@@ -203,6 +203,7 @@ class Driver {
   void take_snapshot(peer::Incoming incoming);
   void send(const consensus::MessageView& message);
   void manage(std::unique_ptr<call::Call> call);
+  void write_down(call::Call& call);
   void take_manage(const Frame& frame);
   void take_managed(const Frame& frame);
   void upkeep_cluster();
@@ -266,6 +267,7 @@ class Driver {
   std::unique_ptr<Membership> membership_;
   std::unique_ptr<SnapshotMaker> snapshots_;
   RemoteWaiters remote_waiters_;
+  Silence silence_;
   std::map<std::uint64_t, std::unique_ptr<call::Call>> managing_;  ///< asked of the leader
   std::uint64_t next_manage_ = 1;
   std::vector<std::uint64_t> unreachable_;  ///< found while the log was being pumped

@@ -121,10 +121,11 @@ void Node::further(Founding& founding) {
   } else {
     transport_->dial(cluster.peers);
     const auto& peers = cluster.peers;
-    std::size_t expected = 1;
+    // Somebody may have listed this node among the others.
+    std::size_t expected = peers.size() + 1;
     for (const auto& status : transport_->status())
-      if (!status.is_self && std::find(peers.begin(), peers.end(), status.address) != peers.end())
-        ++expected;
+      if (status.is_self && std::find(peers.begin(), peers.end(), status.address) != peers.end())
+        --expected;
     founding.forming.expect(expected);
   }
   const auto step = founding.forming.next();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "call/desk.hpp"
 #include "node/bulk_runner.hpp"
 #include "node/driver.hpp"
 
@@ -219,6 +220,14 @@ std::uint64_t Driver::cut_point() const {
   return needed;
 }
 
+/// The note for the audit log goes ahead: what is asked for is no command.
+void Driver::write_down(call::Call& call) {
+  if (!call.audit) return;
+  auto note = std::make_unique<call::PlainCall>(silence_);
+  note->commands.emplace_back(*std::exchange(call.audit, std::nullopt));
+  backlog_.push_back({.call = std::move(note), .bytes = 0});
+}
+
 /// Somebody wants the cluster changed: the leader sees to it, whichever node was asked.
 void Driver::manage(std::unique_ptr<call::Call> call) {
   const auto& change = std::get<call::ClusterChange>(call->query);
@@ -228,6 +237,7 @@ void Driver::manage(std::unique_ptr<call::Call> call) {
   };
   if (transport_ == nullptr)
     return refuse("not_a_cluster", "This server was not started with --cluster.");
+  write_down(*call);
   if (change.action == call::ClusterAction::snapshot)
     return wanted_snapshots_.push_back(std::move(call));
   if (log_->leader()) {

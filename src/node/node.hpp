@@ -19,6 +19,7 @@
 #include "base/journal.hpp"
 #include "base/result.hpp"
 #include "call/call.hpp"
+#include "log/configuration.hpp"
 #include "node/clock.hpp"
 #include "node/intake.hpp"
 #include "node/mailbox.hpp"

@@ -111,7 +111,7 @@ Driver::Proposal& Driver::open_entry() {
 /// What a leader owes: at first the time for which nobody led, then every tick that is due.
 void Driver::append_duties() {
   if (const auto lost = std::exchange(lost_, std::nullopt);
-      lost && lost->ms > 0 && engine_->live_jobs() > 0) {
+      lost && lost->ms > 0 && engine_->any_active()) {
     open_entry().entry.commands.emplace_back(command::Resume{.lost = *lost});
     unhanded_rows_ += 1;
   }

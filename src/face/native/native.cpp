@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "face/native/access.hpp"
 #include "face/native/bulk.hpp"
+#include "face/native/consistency.hpp"
 #include "face/native/endpoints.hpp"
 #include "face/native/event_hub.hpp"
 #include "face/native/openapi.hpp"
@@ -46,6 +47,10 @@ constexpr std::array kRoutes = {
     Route{Method::get, "/api/v1/jobs/{id}", native::job},
     Route{Method::get, "/api/v1/batches/{id}", native::batch},
     Route{Method::get, "/api/v1/cluster/status", native::cluster_status},
+    Route{Method::post, "/api/v1/cluster/transfer", native::cluster_transfer},
+    Route{Method::post, "/api/v1/cluster/nodes", native::cluster_add},
+    Route{Method::del, "/api/v1/cluster/nodes/{name}", native::cluster_remove},
+    Route{Method::post, "/api/v1/cluster/snapshot", native::cluster_snapshot},
     Route{Method::get, "/api/v1/queues", native::queues},
     Route{Method::get, "/api/v1/queues/{queue}", native::queue},
     Route{Method::del, "/api/v1/queues/{queue}", native::queue_delete},
@@ -224,8 +229,14 @@ std::optional<Problem> Native::admit(const http::Request& request, std::size_t r
   return std::nullopt;
 }
 
-Prepared Native::prepare(const http::Request& request, call::Inbox& inbox, const http::Loop* loop) {
+Prepared Native::prepare(const http::Request& asked, call::Inbox& inbox, const http::Loop* loop) {
   Prepared prepared;
+  auto consistency = native::take_consistency(asked);
+  if (!consistency) {
+    write(consistency.error(), prepared.answer);
+    return prepared;
+  }
+  const http::Request& request = consistency->request;
   auto match = router_.match(request.method, request.path);
   if (match.outcome != http::Match::Outcome::found) {
     write(routing_problem(match, request), prepared.answer);
@@ -259,6 +270,7 @@ Prepared Native::prepare(const http::Request& request, call::Inbox& inbox, const
                 .grant = std::move(grant),
                 .second = match.parameter[1]},
                match.route, prepared);
+  if (prepared.exchange) prepared.exchange->strong = consistency->strong;
   return prepared;
 }
 
@@ -290,7 +302,9 @@ void Native::ask_endpoint(const native::Input& input, std::size_t route, Prepare
     exchange->grant = input.grant;
   }
   const auto* bulk = std::get_if<call::BulkQuery>(&exchange->query);
-  const bool acts = bulk == nullptr ? !exchange->commands.empty() : !bulk->dry_run;
+  const bool acts = bulk != nullptr ? !bulk->dry_run
+                                    : !exchange->commands.empty() ||
+                                          std::holds_alternative<call::ClusterChange>(exchange->query);
   if (const auto& access = access_[route]; !access.action.empty() && acts)
     exchange->audit =
         native::describe_action(access, input.grant.get(), input.request, input.id, *exchange);
