@@ -90,7 +90,7 @@ TEST(Strangers, GarbageIsRefusedAndToldOnce) {
   std::mt19937 random(1);
   for (int i = 0; i < 300; ++i) {
     const auto socket = TestSocket::connect(node.transport->port());
-    std::string bytes = random_bytes(1 + random() % 3000, random());
+    std::string bytes = random_bytes(1 + random() % 3000, static_cast<unsigned>(random()));
     // Some look like nodes at first.
     if (i % 3 == 0) bytes = preface().substr(0, random() % kPrefaceBytes) + bytes;
     if (i % 3 == 1) bytes = preface() + bytes;
@@ -111,7 +111,8 @@ TEST(Strangers, TenThousandRandomFramesDoNothing) {
   std::mt19937 random(2);
   std::string bytes = preface();
   for (int i = 0; i < 10'000; ++i)
-    Seal().seal(static_cast<std::uint8_t>(random()), random_bytes(random() % 200, random()), bytes);
+    Seal().seal(static_cast<std::uint8_t>(random()),
+                random_bytes(random() % 200, static_cast<unsigned>(random())), bytes);
   const auto socket = TestSocket::connect(node.transport->port());
   socket.send(bytes);
   ::shutdown(socket.fd(), SHUT_WR);
