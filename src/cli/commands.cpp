@@ -15,6 +15,7 @@ Commands::Commands(CLI::App& app, Hooks hooks) : app_(app), hooks_(std::move(hoo
   add_search_commands(*this);
   add_bulk_commands(*this);
   add_overview_commands(*this);
+  add_cluster_commands(*this);
   add_watch_commands(*this);
   add_schedule_commands(*this);
   add_group_commands(*this);

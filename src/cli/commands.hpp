@@ -70,6 +70,7 @@ void add_queue_commands(Commands& commands);
 void add_search_commands(Commands& commands);
 void add_bulk_commands(Commands& commands);
 void add_overview_commands(Commands& commands);
+void add_cluster_commands(Commands& commands);
 void add_watch_commands(Commands& commands);
 void add_schedule_commands(Commands& commands);
 void add_group_commands(Commands& commands);

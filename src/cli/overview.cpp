@@ -1,4 +1,4 @@
-// How things are: status, workers, cluster, stats, errors.
+// How things are: status, workers, stats, errors.
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -17,35 +17,6 @@ namespace {
 std::string age(const std::string& since) {
   const std::string text = ago(since);
   return text.ends_with(" ago") ? text.substr(0, text.size() - 4) : "0s";
-}
-
-int cluster_status(Session& session) {
-  const auto status = session.get("/api/v1/cluster/status");
-  if (!status) return session.fail(status.error());
-  if (session.json()) {
-    fmt::print("{}\n", status->raw());
-    return kDone;
-  }
-  const auto& s = *status;
-  const std::int64_t applied = s["applied_index"].integer();
-  Table table({{"NODE"}, {"ROLE"}, {"APPLIED", true}, {"LAG", true}});
-  for (const auto& node : s["nodes"].items()) {
-    const std::int64_t at = node["applied_index"].integer(-1);
-    table.add({{node["name"].text(node["id"].text())},
-               {node["role"].text(), node["role"].text() == "leader" ? Style::good : Style::plain},
-               {at < 0 ? "–" : count(at)},
-               {at < 0 ? "–" : count(std::max<std::int64_t>(0, applied - at))}});
-  }
-  table.print(session);
-  fmt::print(
-      "\nterm {}, log applied to {}, stored to {}, durable to {}; {} live jobs, {} waiting "
-      "fetches\n",
-      s["term"].text(), count(applied), count(s["stored_index"].integer()),
-      count(s["durable_index"].integer()), count(s["live_jobs"].integer()),
-      count(s["waiting_fetches"].integer()));
-  if (s["disk_full"].boolean())
-    fmt::print("{}\n", styled(session, {"the disk is full", Style::bad}));
-  return kDone;
 }
 
 struct Totals {
@@ -233,12 +204,6 @@ void add_overview_commands(Commands& commands) {
   CLI::App* s = commands.add(commands.app(), "status", "Show the server and all queues in short",
                              "  jobbie status\n  jobbie status --output json | jq .cluster.role");
   commands.on(s, status);
-  CLI::App* cluster = commands.add(commands.app(), "cluster", "The nodes of the cluster",
-                                   "  jobbie cluster status");
-  cluster->require_subcommand(1);
-  commands.on(commands.add(*cluster, "status", "Show nodes, roles and replication lag",
-                           "  jobbie cluster status"),
-              cluster_status);
   auto glob = std::make_shared<std::string>();
   CLI::App* workers = commands.add(commands.app(), "workers", "List workers", "  jobbie workers");
   workers->add_option("pattern", *glob, "Only those whose id matches");
