@@ -182,9 +182,11 @@ struct CreateSchedule {
   model::ScheduleSpec spec;
   bool operator==(const CreateSchedule&) const = default;
 };
+/// Replaces a schedule, or the named fields of it: what they come to together is judged as a whole.
 struct UpdateSchedule {
   ScheduleId schedule;
   model::ScheduleSpec spec;
+  std::uint64_t fields = 0;  ///< bits of model::ScheduleField; zero: all
   bool operator==(const UpdateSchedule&) const = default;
 };
 enum class ScheduleAction : std::uint8_t { pause = 0, resume = 1, run_now = 2, remove = 3 };
@@ -313,6 +315,14 @@ struct SettleDelivery {
   bool operator==(const SettleDelivery&) const = default;
 };
 
+/// Nobody led for `lost`, so that no worker could heartbeat: every lease that had not ended before
+/// this entry is extended by it. Stands first in a leader's first entry, because what comes before
+/// it in an entry is judged as if the time had been lost to nobody.
+struct Resume {
+  Duration lost;
+  bool operator==(const Resume&) const = default;
+};
+
 /// The order of the alternatives is part of the log's format: append only.
 using Command =
     std::variant<Enqueue, EnqueueMany, Claim, Ack, Fail, Heartbeat, Cancel, Retry, Requeue, Move,
@@ -320,7 +330,7 @@ using Command =
                  SetLease, SetFairness, GroupCommand, CreateSchedule, UpdateSchedule,
                  ScheduleCommand, UpdateZone, RegisterWorker, RemoveWorker, Tick, AppendLogs,
                  StartBulk, BulkStep, EndBulk, Restrict, RecordAction, CreateKey, RevokeKey,
-                 PutWebhook, RemoveWebhook, TestWebhook, RetryDelivery, SettleDelivery>;
+                 PutWebhook, RemoveWebhook, TestWebhook, RetryDelivery, SettleDelivery, Resume>;
 
 /// One record of the log: commands that are applied together at one log time.
 struct Entry {

@@ -130,7 +130,7 @@ TEST(Defaults, Commands) {
   expect<SetFairness>("{'' 0}");
   expect<GroupCommand>("{'' 0 1}");
   expect<CreateSchedule>("{" + kSchedule + "}");
-  expect<UpdateSchedule>("{nil " + kSchedule + "}");
+  expect<UpdateSchedule>("{nil " + kSchedule + " 0}");
   expect<ScheduleCommand>("{nil 0}");
   expect<UpdateZone>("{{'UTC' 0 []}}");
   expect<RegisterWorker>("{" + kWorker + "}");
@@ -148,6 +148,7 @@ TEST(Defaults, Commands) {
   expect<TestWebhook>("{nil}");
   expect<RetryDelivery>("{" + kDelivery + "}");
   expect<SettleDelivery>("{nil 0 0 0 ''}");
+  expect<Resume>("{0}");
 }
 
 TEST(Defaults, Replies) {

@@ -143,7 +143,7 @@ struct Fields<CreateSchedule> {
 template <>
 struct Fields<UpdateSchedule> {
   using S = UpdateSchedule;
-  static constexpr auto list = std::tuple(&S::schedule, &S::spec);
+  static constexpr auto list = std::tuple(&S::schedule, &S::spec, &S::fields);
 };
 template <>
 struct Fields<ScheduleCommand> {
@@ -240,6 +240,11 @@ struct Fields<SettleDelivery> {
   using S = SettleDelivery;
   static constexpr auto list =
       std::tuple(&S::delivery, &S::attempt, &S::delivered, &S::status, &S::error);
+};
+template <>
+struct Fields<Resume> {
+  using S = Resume;
+  static constexpr auto list = std::tuple(&S::lost);
 };
 
 template <>

@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "command/validate_rules.hpp"
 #include "model/cron.hpp"
+#include "model/schedule_fields.hpp"
 
 namespace jobbie::command {
 namespace {
@@ -208,7 +209,11 @@ std::optional<Refusal> check(const CreateSchedule& command) { return check(comma
 
 std::optional<Refusal> check(const UpdateSchedule& command) {
   if (auto fault = rules::not_nil(command.schedule, "schedule_id")) return rules::refuse(fault);
-  return check(command.spec);
+  if (command.fields == 0) return check(command.spec);
+  // The engine judges what a part of a schedule comes to with the rest.
+  if ((command.fields & ~model::kAllScheduleFields) != 0)
+    return rules::refuse({Problem::unknown_value, "fields"});
+  return std::nullopt;
 }
 
 Fault check(const ScheduleCommand& command) {
@@ -331,6 +336,8 @@ Fault check(const SettleDelivery& command) {
   if (auto fault = rules::not_nil(command.delivery, "delivery_id")) return fault;
   return rules::at_most_bytes(command.error, limits::kDeliveryError, "error");
 }
+
+Fault check(const Resume& command) { return rules::duration(command.lost, "lost"); }
 
 std::optional<Refusal> as_refusal(const Fault& fault) { return rules::refuse(fault); }
 std::optional<Refusal> as_refusal(std::optional<Refusal>&& refused) { return std::move(refused); }

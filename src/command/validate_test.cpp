@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "model/limits.hpp"
+#include "model/schedule_fields.hpp"
 #include "tests/support/golden_values.hpp"
 #include "tests/support/random_command.hpp"
 
@@ -372,6 +373,9 @@ TEST(Validate, Schedules) {
       {"update", UpdateSchedule{.schedule = id, .spec = golden::full_schedule()}, ""},
       {"update", UpdateSchedule{.spec = golden::full_schedule()}, "schedule_id"},
       {"update", UpdateSchedule{.schedule = id}, "name"},
+      {"part", UpdateSchedule{.schedule = id, .fields = model::kAllScheduleFields}, ""},
+      {"part", UpdateSchedule{.fields = 1}, "schedule_id"},
+      {"part", UpdateSchedule{.schedule = id, .fields = std::uint64_t{1} << 27}, "fields"},
       {"command", ScheduleCommand{.schedule = id}, ""},
       {"command", ScheduleCommand{}, "schedule_id"},
       {"action", ScheduleCommand{.schedule = id, .action = static_cast<ScheduleAction>(4)},

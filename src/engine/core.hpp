@@ -152,6 +152,7 @@ class Core {
   Reply run(const command::TestWebhook& c);
   Reply run(const command::RetryDelivery& c);
   Reply run(const command::SettleDelivery& c);
+  Reply run(const command::Resume& c);
 
   // ---- keys and what they allow (keys.cpp)
   // --------------------------------------------------------
@@ -430,6 +431,7 @@ class Core {
   Options options;
   model::MetaRecord meta;
   std::uint64_t random = 0;  ///< of the entry being applied
+  Instant time_before;       ///< log time when the entry being applied came
   Outcome* outcome = nullptr;
 
   Slab<Job> jobs;

@@ -27,6 +27,7 @@ Core::Core(EndedJobs& ended, const Options& given) : ended_port(ended), options(
 }
 
 void Core::apply(const command::Entry& entry, Outcome& out) {
+  time_before = meta.now;
   meta.now = std::max(meta.now, entry.now);
   random = entry.random;
   ++meta.entries;

@@ -25,8 +25,9 @@ enum class Plant : std::uint8_t {
   cron_fires_again,         ///< the schedule keeps its instant after firing
   dependents_forgotten,     ///< deleting a job does not tell those that wait for it
   checkpoint_loses_cancel,  ///< the dump leaves out cancel_requested
+  resume_forgets,           ///< leases run on while nobody leads
 };
-inline constexpr std::size_t kPlants = 16;
+inline constexpr std::size_t kPlants = 17;
 
 struct Options {
   std::size_t timers_per_tick = 1000;  ///< deadlines of jobs that one Tick fires

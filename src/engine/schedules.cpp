@@ -1,5 +1,7 @@
 // Schedules: cron expressions that enqueue jobs, each nominal instant once.
+#include "command/validate.hpp"
 #include "engine/core.hpp"
+#include "model/schedule_fields.hpp"
 
 namespace jobbie::engine {
 namespace {
@@ -120,17 +122,30 @@ Reply Core::run(const command::UpdateSchedule& c) {
   Schedule* schedule = find_schedule(c.schedule);
   if (schedule == nullptr)
     return refuse(Refused::not_found, "schedule_id", "there is no such schedule");
-  const auto named = schedule_names.find(c.spec.name.view());
+  command::CreateSchedule whole{c.spec};
+  if (c.fields != 0) {
+    whole.spec = schedule->record.spec;
+    model::take_fields(whole.spec, c.spec, c.fields);
+    // What was given may not go together with what was there.
+    if (auto refusal = command::validate(whole)) return *std::move(refusal);
+  }
+  model::ScheduleSpec& spec = whole.spec;
+  const auto named = schedule_names.find(spec.name.view());
   if (named != schedule_names.end() && named->second != c.schedule.sequence())
     return refuse(Refused::name_taken, "name", "a schedule of that name exists");
-  auto cron = model::CronExpr::parse(c.spec.cron.view());
+  auto cron = model::CronExpr::parse(spec.cron.view());
   if (!cron) return refuse(Refused::invalid, "cron", cron.error().message);
   schedule_names.erase(std::string(schedule->record.spec.name.view()));
-  schedule_names.emplace(c.spec.name.view(), c.schedule.sequence());
-  schedule->record.spec = c.spec;
+  schedule_names.emplace(spec.name.view(), c.schedule.sequence());
+  schedule->record.spec = std::move(spec);
   schedule->cron = *std::move(cron);
-  plan_schedule(*schedule, meta.now);
-  emit(EventType::schedule_changed, nullptr, c.spec.job.queue, c.spec.name);
+  // A run that is due stays due unless the change is about when it runs.
+  if (c.fields == 0 || (c.fields & model::kScheduleTiming) != 0)
+    plan_schedule(*schedule, meta.now);
+  else
+    schedule_changed(*schedule);
+  emit(EventType::schedule_changed, nullptr, schedule->record.spec.job.queue,
+       schedule->record.spec.name);
   return show_schedule(*schedule);
 }
 

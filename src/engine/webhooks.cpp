@@ -159,9 +159,9 @@ Reply Core::run(const command::RetryDelivery& c) {
   const auto sequence = c.delivery.id.sequence();
   if (sequence == 0 || sequence >= meta.next_sequence)
     return refuse(Refused::not_found, "delivery_id", "there is no such delivery");
-  if (const auto found = outbox.find(sequence); found != outbox.end() &&
-                                                found->second.id == c.delivery.id &&
-                                                found->second.webhook == c.delivery.webhook) {
+  if (const auto found = outbox.find(sequence); found != outbox.end()) {
+    if (found->second.id != c.delivery.id || found->second.webhook != c.delivery.webhook)
+      return refuse(Refused::not_found, "delivery_id", "there is no such delivery");
     auto waiting = found->second;
     remove_delivery(sequence);
     waiting.next_attempt_at = meta.now;

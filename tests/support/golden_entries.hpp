@@ -123,6 +123,10 @@ inline Named<command::Command> later_commands() {
                                          .delivered = true,
                                          .status = 204,
                                          .error = text("slow")}},
+      {"resume", Resume{.lost = base::seconds(12)}},
+      {"update_part_of_schedule",
+       UpdateSchedule{
+           .schedule = id<base::ScheduleId>(77), .spec = full_schedule(), .fields = 0x5}},
   };
 }
 
