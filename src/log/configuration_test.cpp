@@ -12,8 +12,8 @@ namespace jobbie::log {
 namespace {
 
 Member member(std::uint64_t id, bool voter = true) {
-  return {.id = id, .name = "n" + std::to_string(id), .address = "a:1", .http = "a:2",
-          .voter = voter};
+  return {
+      .id = id, .name = "n" + std::to_string(id), .address = "a:1", .http = "a:2", .voter = voter};
 }
 
 Configuration three() {

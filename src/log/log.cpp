@@ -67,7 +67,7 @@ base::Result<void> Log::make_core() {
   const auto conf_state = conf_state_of(configuration());
   auto core = consensus::Core::make({
       .id = node_id(),
-      .seed = base::hash_combine(options_.seed, applied_),
+      .seed = base::hash_combine(base::hash_combine(options_.seed, node_id()), applied_),
       .election_ticks = options_.election_ticks,
       .applied = applied_,
       .hard_state = hard_state_,

@@ -82,8 +82,8 @@ base::Result<void> Log::reconfigure(const consensus::EntryView& entry, const Han
   if (entry.index <= configuration_index()) return {};
   const auto change = decode_entry(entry.data);
   if (!change || entry.type != consensus::EntryType::conf_change_v2)
-    return refused("corrupt_log", fmt::format("entry {} is no change that this version knows",
-                                              entry.index));
+    return refused("corrupt_log",
+                   fmt::format("entry {} is no change that this version knows", entry.index));
   const auto before = configurations_.back();
   Configured next{.configuration = apply(before.configuration, *change), .index = entry.index};
   const bool member = next.configuration.find(node_id()) != nullptr;
@@ -95,8 +95,8 @@ base::Result<void> Log::reconfigure(const consensus::EntryView& entry, const Han
   remember(next);
   const bool differs = conf_state_of(before.configuration) != conf_state_of(next.configuration);
   // A core that leads and is no member fails at the next look at itself, so it is made anew.
-  remake_core_ = !member && before.configuration.find(node_id()) != nullptr &&
-                 !options_.test.keep_core;
+  remake_core_ =
+      !member && before.configuration.find(node_id()) != nullptr && !options_.test.keep_core;
   if (differs && !remake_core_) {
     // By our own reckoning, so that the core's configuration and ours never differ.
     auto to_core = entry;

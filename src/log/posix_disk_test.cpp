@@ -91,11 +91,11 @@ TEST_F(RealDisk, a_directory_is_locked_once) {
 TEST_F(RealDisk, the_log_rolls_cuts_and_recovers) {
   std::uint64_t applied = 0;
   std::uint64_t count = 0;
-  const auto apply = [&](const Committed& entry) {
+  const Handlers apply{.apply = [&](const Committed& entry) {
     EXPECT_EQ(entry.index, std::max(applied, kBootstrap.index) + 1);
     applied = entry.index;
     if (!entry.data.empty()) ++count;
-  };
+  }};
   for (int life = 0; life < 3; ++life) {
     auto log = Log::open(*disk, options());
     ASSERT_TRUE(log) << log.error().message;

@@ -53,7 +53,8 @@ bool split_body(std::string_view body, std::uint32_t flags, RecordView& record) 
     const auto conf_bytes = take<std::uint32_t>(body, 16);
     if (conf_bytes > body.size() - kStateHeaderBytes) return false;
     record.state = StateView{{take<std::uint64_t>(body, 0), take<std::uint64_t>(body, 8)},
-                             body.substr(kStateHeaderBytes, conf_bytes), (flags & kReset) != 0};
+                             body.substr(kStateHeaderBytes, conf_bytes),
+                             (flags & kReset) != 0};
     body.remove_prefix(kStateHeaderBytes + conf_bytes);
   }
   record.entries = body;
@@ -187,8 +188,7 @@ base::Result<std::optional<RecordView>> SegmentReader::read(std::uint64_t offset
   const auto body_bytes = take<std::uint32_t>(*head, 8);
   const auto flags = take<std::uint32_t>(*head, 48);
   // Cheap looks first: this runs at every eighth byte of a segment when the tail is judged.
-  const auto known =
-      header_.version == kFirstSegmentVersion ? kHasState : kHasState | kReset;
+  const auto known = header_.version == kFirstSegmentVersion ? kHasState : kHasState | kReset;
   if (flags > known || flags == kReset || take<std::uint32_t>(*head, 52) != 0) return none;
   if (take<std::uint64_t>(*head, 16) == 0) return none;
   if (body_bytes > header_.segment_bytes - offset - kRecordHeaderBytes) return none;

@@ -61,8 +61,8 @@ class SimLock final : public DirectoryLock {
   SimDisk& disk_;
 };
 
-SimDisk SimDisk::clone() const {
-  SimDisk copy(0);
+SimDisk SimDisk::clone(std::uint64_t seed) const {
+  SimDisk copy(seed);
   for (const auto& [path, node] : now_) {
     auto twin = std::make_shared<Node>();
     twin->cache = twin->durable = node->cache;

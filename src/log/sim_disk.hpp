@@ -25,7 +25,7 @@ class SimDisk final : public Disk {
 
   explicit SimDisk(std::uint64_t seed) : random_(seed) {}
   /// All files as a reader sees them now, durable, on a disk without faults.
-  [[nodiscard]] SimDisk clone() const;
+  [[nodiscard]] SimDisk clone(std::uint64_t seed = 0) const;
   /// The same of what is durable: as if the power had gone, and with it all that could go.
   [[nodiscard]] SimDisk clone_durable() const;
 

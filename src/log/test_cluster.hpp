@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,9 +53,9 @@ struct TestNode {
 
   SimDisk disk;
   std::unique_ptr<Log> log;
-  TestState state;               ///< all that was applied; durable
-  std::uint64_t applied = 0;     ///< up to where
-  TestState offered;             ///< the copy for followers
+  TestState state;            ///< all that was applied; durable
+  std::uint64_t applied = 0;  ///< up to where
+  TestState offered;          ///< the copy for followers
   std::map<std::uint64_t, std::uint64_t> reads;
   std::vector<std::uint64_t> configured;  ///< indexes
 };
@@ -70,6 +71,8 @@ class TestCluster {
   TestSwitches test;
   /// A snapshot that arrives is taken and reported at once.
   bool deliver_snapshots = true;
+  /// Sees every message that is about to be stepped.
+  std::function<void(const Mail&)> before_step;
 
   explicit TestCluster(const std::vector<std::uint64_t>& voters, TestSwitches switches = {})
       : test(switches) {
@@ -144,6 +147,7 @@ class TestCluster {
       return true;
     }
     if (lost) return true;
+    if (before_step) before_step(m);
     (void)to->second.log->step(m.bytes);
     pump_well(m.to);
     return true;

@@ -123,9 +123,7 @@ class Wal {
                                                 Tell tell = Tell::nothing);
   void set_configured(Configured configured);
   /// Whether the current segment is of an older version, into which nothing is written any more.
-  [[nodiscard]] bool outdated() const {
-    return segments_.back().header.version != kSegmentVersion;
-  }
+  [[nodiscard]] bool outdated() const { return segments_.back().header.version != kSegmentVersion; }
   [[nodiscard]] base::Result<void> retire_oldest();
   /// The record at `offset` of the current segment is durable.
   void note_entry(Segment& segment, const consensus::Position& at, std::uint64_t record_offset);

@@ -160,12 +160,11 @@ TEST_F(WalFixture, a_record_that_no_segment_could_hold_stops_the_log) {
 
 /// A segment with records of every kind, cut behind the last one.
 std::string golden_segment() {
-  const SegmentHeader header{
-      .sequence = 3,
-      .salt = 0x0123456789abcdef,
-      .segment_bytes = kSegment,
-      .node_id = 1,
-      .version = kFirstSegmentVersion};
+  const SegmentHeader header{.sequence = 3,
+                             .salt = 0x0123456789abcdef,
+                             .segment_bytes = kSegment,
+                             .node_id = 1,
+                             .version = kFirstSegmentVersion};
   std::string out = encode_segment_header(header);
   const std::uint64_t self = 1;
   const auto conf = consensus::conf_state_of({&self, 1});
