@@ -92,6 +92,15 @@ void Store::apply(const command::Changes& changes) {
 
 void Store::put(const command::Item& item) { std::visit(Apply{*this}, item); }
 
+void Store::each(const std::function<void(const command::Item&)>& sink) const {
+  if (meta_) sink(*meta_);
+  const auto all = [&](const auto& records) {
+    for (const auto& [key, record] : records) sink(record);
+  };
+  all(queues_), all(tallies_), all(windows_), all(groups_), all(jobs_), all(batches_);
+  all(schedules_), all(workers_), all(idempotency_), all(tasks_), all(bulks_);
+}
+
 void Store::sweep(const command::SweptJobs& swept) {
   std::erase_if(jobs_, [&](const auto& entry) {
     const model::JobRecord& job = entry.second;

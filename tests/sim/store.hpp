@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ class Store final : public engine::EndedJobs {
 
   void apply(const command::Changes& changes);
   void put(const command::Item& item);
+  /// Everything, ended jobs and finished batches too; put() of all of it gives an equal store.
+  void each(const std::function<void(const command::Item&)>& sink) const;
 
   [[nodiscard]] const model::JobRecord* ended(base::JobId id) const;
   [[nodiscard]] std::size_t ended_count() const;
