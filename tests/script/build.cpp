@@ -5,7 +5,9 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <utility>
 
+#include "model/schedule_fields.hpp"
 #include "script/build_job.hpp"
 
 namespace jobbie::script {
@@ -77,6 +79,30 @@ model::ScheduleSpec read_schedule(const Line& line, const Names& names, base::In
   return spec;
 }
 
+/// Which fields the options of a line give.
+std::uint64_t given_fields(const Line& line) {
+  using model::ScheduleField;
+  static const std::pair<const char*, ScheduleField> kOptions[] = {
+      {"name", ScheduleField::name},
+      {"cron", ScheduleField::cron},
+      {"zone", ScheduleField::zone},
+      {"catch_up", ScheduleField::catch_up},
+      {"paused", ScheduleField::paused},
+      {"queue", ScheduleField::queue},
+      {"payload", ScheduleField::payload},
+      {"priority", ScheduleField::priority},
+      {"max_retries", ScheduleField::max_retries},
+      {"unique", ScheduleField::unique_key},
+      {"unique_period", ScheduleField::unique_period},
+      {"unique_until", ScheduleField::unique_until},
+      {"group", ScheduleField::group}};
+  std::uint64_t fields = 0;
+  for (const auto& [option, field] : kOptions)
+    if (line.has(option)) fields |= model::bit_of(field);
+  if (fields == 0) line.fail("nothing is to change");
+  return fields;
+}
+
 command::Command build_schedule(const Line& line, const Names& names, base::Instant now) {
   const auto& what = line.word(1, "what to do with the schedule");
   const auto& name = line.word(2, "the schedule");
@@ -86,6 +112,10 @@ command::Command build_schedule(const Line& line, const Names& names, base::Inst
   } else if (what == "update") {
     out = command::UpdateSchedule{.schedule = names.schedule(line, name),
                                   .spec = read_schedule(line, names, now)};
+  } else if (what == "change") {
+    out = command::UpdateSchedule{.schedule = names.schedule(line, name),
+                                  .spec = read_schedule(line, names, now),
+                                  .fields = given_fields(line)};
   } else {
     out = command::ScheduleCommand{.schedule = names.schedule(line, name),
                                    .action = read_enum<command::ScheduleAction>(
@@ -151,6 +181,11 @@ command::Command build_command(const Line& line, const Names& names, base::Insta
     return out;
   }
   if (verb == "bulk") return build_bulk(line, names);
+  if (verb == "resume") {
+    command::Resume out{.lost = line.to_duration(line.word(1, "how long nobody led"))};
+    line.expect_all_read(2);
+    return out;
+  }
   if (verb == "tick") {
     line.expect_all_read(1);
     return command::Tick{};

@@ -1,5 +1,6 @@
 // The full comparison: the engine's dump, item by item, against the model.
 #include <algorithm>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,10 @@ struct Dump {
   std::map<std::string, model::IdempotencyRecord> idempotency;
   std::map<std::uint64_t, model::TaskRecord> tasks;
   std::map<Seq, model::BatchRecord> batches;
+  std::map<Seq, model::BulkRecord> bulks;
+  std::map<Seq, model::KeyRecord> keys;
+  std::map<Seq, model::WebhookRecord> webhooks;
+  std::map<Seq, model::DeliveryRecord> outbox;
 
   void operator()(const model::MetaRecord& r) { meta = r; }
   void operator()(const model::QueueRecord&) {}  // compared through the views
@@ -35,8 +40,10 @@ struct Dump {
     idempotency.emplace(std::string(r.key.view()), r);
   }
   void operator()(const model::TaskRecord& r) { tasks.emplace(r.number, r); }
-  template <typename Other>
-  void operator()(const Other&) {}  // what the workload never makes
+  void operator()(const model::BulkRecord& r) { bulks.emplace(r.id.sequence(), r); }
+  void operator()(const model::KeyRecord& r) { keys.emplace(r.id.sequence(), r); }
+  void operator()(const model::WebhookRecord& r) { webhooks.emplace(r.id.sequence(), r); }
+  void operator()(const model::DeliveryRecord& r) { outbox.emplace(r.id.sequence(), r); }
 };
 
 Dump take_dump(const engine::Engine& engine) {
@@ -230,6 +237,52 @@ std::string compare_tasks(const Model& model, const Dump& dump) {
   return text;
 }
 
+/// What is kept by number and compared as it is, but for the words of a bulk operation's errors.
+template <typename Record>
+std::string compare_records(const char* what, const std::map<Seq, Record>& expected,
+                            const std::map<Seq, Record>& got) {
+  for (const auto& [seq, record] : expected) {
+    const auto it = got.find(seq);
+    if (it == got.end()) return fmt::format("lost: {}", show(record));
+    Record other = it->second;
+    if constexpr (std::is_same_v<Record, model::BulkRecord>) {
+      if (same(record.errors, other.errors)) other.errors = record.errors;
+    }
+    if (other != record) return fmt::format("expected {}, got {}", show(record), show(it->second));
+  }
+  if (expected.size() != got.size())
+    return fmt::format("{} {} expected, {} there", expected.size(), what, got.size());
+  return {};
+}
+
+/// What is due now, and when the next is: by webhook, the earliest first, at most `each`.
+std::string compare_due(const Model& model, const engine::Engine& engine, std::size_t each) {
+  std::vector<base::DeliveryId> expected;
+  Instant next = base::kNever;
+  for (const auto& [seq, webhook] : model.webhooks()) {
+    std::map<std::pair<Instant, Seq>, base::DeliveryId> waiting;
+    for (const auto& [number, delivery] : model.outbox()) {
+      if (delivery.webhook == webhook.id && (webhook.spec.active || is(delivery.event, "test")))
+        waiting.emplace(std::pair(delivery.next_attempt_at, number), delivery.id);
+    }
+    std::size_t taken = 0;
+    for (const auto& [key, id] : waiting) {
+      if (key.first <= model.now() && taken < each) {
+        expected.push_back(id);
+        ++taken;
+      } else {
+        next = std::min(next, key.first);
+      }
+    }
+  }
+  const auto outbox = engine.due_deliveries(model.now(), each);
+  const bool equal = std::ranges::equal(expected, outbox.due, {}, {},
+                                        [](const auto& entry) { return entry.delivery.id; });
+  if (equal && outbox.next == next) return {};
+  return fmt::format("{} deliveries due and the next at {} expected; got {} and {}",
+                     expected.size(), next.ms, outbox.due.size(), outbox.next.ms);
+}
+
 std::string compare_remembered(const Model& model, const Dump& dump) {
   for (const auto& [key, expected] : model.remembered()) {
     if (expected.expires_at <= model.now()) continue;
@@ -279,14 +332,18 @@ std::string compare_everything(const Model& model, const engine::Engine& engine,
   const Dump dump = take_dump(engine);
   const auto queue = [](const JobRecord& job) -> const Blob& { return job.spec.queue; };
   const auto group = [](const JobRecord& job) -> const Blob& { return job.spec.group; };
-  for (auto text :
-       {compare_meta(model, dump), compare_jobs(model, dump),
-        compare_order(model, dump, &JobRecord::arrival, queue),
-        compare_order(model, dump, &JobRecord::group_arrival, group), compare_tallies(model, dump),
-        compare_windows(model, dump), compare_schedules(model, dump),
-        compare_workers(model, engine), compare_groups(model, engine, dump),
-        compare_tasks(model, dump), compare_remembered(model, dump),
-        compare_batches(model, dump, store, drained)}) {
+  for (auto text : {compare_meta(model, dump), compare_jobs(model, dump),
+                    compare_order(model, dump, &JobRecord::arrival, queue),
+                    compare_order(model, dump, &JobRecord::group_arrival, group),
+                    compare_tallies(model, dump), compare_windows(model, dump),
+                    compare_schedules(model, dump), compare_workers(model, engine),
+                    compare_groups(model, engine, dump), compare_tasks(model, dump),
+                    compare_remembered(model, dump), compare_batches(model, dump, store, drained),
+                    compare_records("bulk operations", model.bulks(), dump.bulks),
+                    compare_records("keys", model.keys(), dump.keys),
+                    compare_records("webhooks", model.webhooks(), dump.webhooks),
+                    compare_records("deliveries", model.outbox(), dump.outbox),
+                    compare_due(model, engine, 2)}) {
     if (!text.empty()) return text;
   }
   if (engine.live_jobs() != model.live().size()) return "live_jobs() differs";

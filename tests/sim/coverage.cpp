@@ -62,7 +62,6 @@ std::size_t kind_of(const command::Command& command, const command::Reply& reply
     std::size_t operator()(const command::ScheduleReply& r) const {
       return kind_of_schedule(command, r);
     }
-    // Replies to what the workload does not send.
     std::size_t operator()(const command::KeyReply&) const { return kFirst; }
     std::size_t operator()(const command::WebhookReply&) const { return kFirst; }
     std::size_t operator()(const command::DeliveryReply&) const { return kFirst; }
@@ -108,7 +107,8 @@ constexpr std::array<const char*, kVerbs> kVerbNames = {"enqueue",
                                                         "remove_webhook",
                                                         "test_webhook",
                                                         "retry_delivery",
-                                                        "settle_delivery"};
+                                                        "settle_delivery",
+                                                        "resume"};
 
 std::string state_name(std::size_t state) {
   return state == kNoState ? "none" : model::to_string(static_cast<State>(state));
@@ -188,6 +188,19 @@ std::vector<Expected> expected_successes() {
       {verb_index<command::RemoveWorker>(), kinds(1)},
       {verb_index<command::Tick>(), kinds(1)},
       {verb_index<command::AppendLogs>(), {kFirst + 1}},
+      {verb_index<command::StartBulk>(), kinds(1)},
+      {verb_index<command::BulkStep>(), kinds(1)},
+      {verb_index<command::EndBulk>(), kinds(1)},
+      {verb_index<command::Restrict>(), kinds(1)},
+      {verb_index<command::RecordAction>(), kinds(1)},
+      {verb_index<command::CreateKey>(), kinds(1)},
+      {verb_index<command::RevokeKey>(), {kFirst + 1}},
+      {verb_index<command::PutWebhook>(), kinds(1)},
+      {verb_index<command::RemoveWebhook>(), kinds(2)},
+      {verb_index<command::TestWebhook>(), kinds(1)},
+      {verb_index<command::RetryDelivery>(), kinds(1)},
+      {verb_index<command::SettleDelivery>(), kinds(2)},
+      {verb_index<command::Resume>(), kinds(2)},
   };
 }
 
@@ -204,14 +217,15 @@ std::vector<Expected> expected_refusals() {
       {verb_index<command::EnqueueMany>(),
        codes({invalid, idempotency_mismatch, unknown_dependency, dependency_cycle})},
       {verb_index<command::Claim>(), codes({invalid})},
-      {verb_index<command::Ack>(), codes({invalid, not_found, lease_lost, not_active, not_owner})},
+      {verb_index<command::Ack>(),
+       codes({invalid, not_found, lease_lost, not_active, not_owner, forbidden})},
       {verb_index<command::Fail>(), codes({invalid, not_found, lease_lost, not_active, not_owner})},
       {verb_index<command::Heartbeat>(), codes({invalid})},
-      {verb_index<command::Cancel>(), codes({invalid, not_found, wrong_state})},
+      {verb_index<command::Cancel>(), codes({invalid, not_found, wrong_state, forbidden})},
       {verb_index<command::Retry>(), codes({invalid, not_found, wrong_state, unique_conflict})},
       {verb_index<command::Requeue>(), codes({invalid, not_found, wrong_state, unique_conflict})},
       {verb_index<command::Move>(), codes({invalid, not_found, wrong_state, unique_conflict})},
-      {verb_index<command::Delete>(), codes({invalid, not_found})},
+      {verb_index<command::Delete>(), codes({invalid, not_found, forbidden})},
       {verb_index<command::SetPriority>(), codes({not_found, wrong_state})},
       {verb_index<command::QueueCommand>(), codes({invalid, not_found})},
       {verb_index<command::SetConcurrency>(), codes({invalid})},
@@ -228,6 +242,19 @@ std::vector<Expected> expected_refusals() {
       {verb_index<command::RemoveWorker>(), codes({invalid, not_found})},
       {verb_index<command::AppendLogs>(),
        codes({invalid, not_found, lease_lost, not_active, not_owner})},
+      {verb_index<command::StartBulk>(), codes({invalid})},
+      {verb_index<command::BulkStep>(), codes({invalid, not_found, wrong_state})},
+      {verb_index<command::EndBulk>(), codes({invalid, not_found, wrong_state})},
+      {verb_index<command::Restrict>(), codes({invalid})},
+      {verb_index<command::RecordAction>(), codes({invalid})},
+      {verb_index<command::CreateKey>(), codes({invalid, name_taken})},
+      {verb_index<command::RevokeKey>(), codes({invalid, not_found, wrong_state})},
+      {verb_index<command::PutWebhook>(), codes({invalid, not_found})},
+      {verb_index<command::RemoveWebhook>(), codes({invalid, not_found})},
+      {verb_index<command::TestWebhook>(), codes({invalid, not_found})},
+      {verb_index<command::RetryDelivery>(), codes({invalid, not_found})},
+      {verb_index<command::SettleDelivery>(), codes({invalid, not_found, wrong_state})},
+      {verb_index<command::Resume>(), codes({invalid})},
   };
 }
 

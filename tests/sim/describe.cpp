@@ -206,6 +206,27 @@ std::string show(const model::BulkRecord& b) {
                      b.cursor, b.affected, b.skipped, b.failed);
 }
 
+std::string show(const model::KeyRecord& k) {
+  return fmt::format("key #{} '{}' scopes {}", k.id.sequence(), text(k.spec.name), k.spec.scopes);
+}
+
+std::string show(const model::WebhookRecord& w) {
+  return fmt::format(
+      "webhook #{} '{}' events {:x} queue '{}' secret '{}' active {} delivered {} "
+      "failed {} dropped {}",
+      w.id.sequence(), text(w.spec.url), w.spec.events, text(w.spec.queue), text(w.spec.secret),
+      w.spec.active, w.delivered, w.failed, w.dropped);
+}
+
+std::string show(const model::DeliveryRecord& d) {
+  return fmt::format(
+      "delivery #{} of #{} '{}' job {} queue '{}' '{}' state {} attempts {} next {} "
+      "status {} ended {}",
+      d.id.sequence(), d.webhook.sequence(), text(d.event), show(d.job), text(d.queue),
+      text(d.detail), static_cast<int>(d.state), d.attempts, d.next_attempt_at.ms, d.status,
+      d.ended_at.ms);
+}
+
 std::string show(const model::TaskRecord& t) {
   return fmt::format("task {} kind {} of '{}' bound {} cursor {} flag {} job {}", t.number,
                      static_cast<int>(t.kind), text(t.subject), t.bound, t.cursor, t.flag,

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "command/command.hpp"
 #include "command/reply.hpp"
+#include "model/access.hpp"
 #include "model/job.hpp"
 #include "model/queue.hpp"
 #include "model/records.hpp"
+#include "model/webhook.hpp"
 
 namespace jobbie::sim {
 
@@ -26,6 +29,9 @@ std::string show(const model::IdempotencyRecord& record);
 std::string show(const model::TaskRecord& task);
 std::string show(const model::BulkRecord& bulk);
 std::string show(const model::MetaRecord& meta);
+std::string show(const model::KeyRecord& key);
+std::string show(const model::WebhookRecord& webhook);
+std::string show(const model::DeliveryRecord& delivery);
 
 /// `#7`: jobs are known by their number in traces.
 std::string show(base::JobId id);
@@ -33,6 +39,7 @@ std::string show(base::JobId id);
 /// Whether two replies say the same. Messages of refusals are for people and are not compared, nor
 /// is the field where the rule book does not name one.
 bool same(const command::Reply& expected, const command::Reply& got);
+bool same(const std::vector<model::BulkError>& expected, const std::vector<model::BulkError>& got);
 
 /// Whether two records of a job say the same, but for the numbers of their arrivals (the order in
 /// the lists counts, see compare.hpp) and the order of what the job waits for.

@@ -1,4 +1,6 @@
 // Commands and replies as text, and when two replies are the same.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "tests/sim/describe.hpp"
@@ -159,17 +161,50 @@ struct ShowCommand {
     return fmt::format("remove_worker '{}'", c.worker.view());
   }
   Text operator()(const command::Tick&) const { return "tick"; }
-  Text operator()(const command::StartBulk&) const { return "start_bulk"; }
+  Text operator()(const command::Resume& c) const { return fmt::format("resume {}", c.lost.ms); }
+  Text operator()(const command::StartBulk& c) const {
+    return fmt::format("start_bulk action {}", static_cast<int>(c.action));
+  }
   Text operator()(const command::BulkStep& c) const {
-    Text out = fmt::format("bulk_step action {} to '{}' priority {}:", static_cast<int>(c.action),
-                           c.queue.view(), c.priority);
+    Text out = fmt::format(
+        "bulk_step #{} {}..{}{} action {} to '{}' priority {}:", c.bulk.sequence(), c.after, c.upto,
+        c.last ? " last" : "", static_cast<int>(c.action), c.queue.view(), c.priority);
     for (const auto& job : c.jobs) out += " " + sim::show(job);
     return out;
   }
-  Text operator()(const command::EndBulk&) const { return "end_bulk"; }
-  template <typename Other>
-  Text operator()(const Other&) const {
-    return "a command that the workload does not send";
+  Text operator()(const command::EndBulk& c) const {
+    return fmt::format("end_bulk #{} '{}'", c.bulk.sequence(), c.reason.view());
+  }
+  Text operator()(const command::Restrict& c) const {
+    return fmt::format("restrict {} commands to [{}]", c.commands, list(c.queues));
+  }
+  Text operator()(const command::RecordAction& c) const {
+    return fmt::format("record_action of {} commands", c.commands);
+  }
+  Text operator()(const command::CreateKey& c) const {
+    return fmt::format("create_key '{}' scopes {}{}", c.key.name.view(), c.key.scopes,
+                       c.replace ? " replace" : "");
+  }
+  Text operator()(const command::RevokeKey& c) const {
+    return fmt::format("revoke_key #{}", c.key.sequence());
+  }
+  Text operator()(const command::PutWebhook& c) const {
+    return fmt::format("put_webhook #{} events {:x} queue '{}'{}{}", c.webhook.sequence(),
+                       c.spec.events, c.spec.queue.view(), c.spec.active ? "" : " not active",
+                       c.keep_secret ? " keep_secret" : "");
+  }
+  Text operator()(const command::RemoveWebhook& c) const {
+    return fmt::format("remove_webhook #{}", c.webhook.sequence());
+  }
+  Text operator()(const command::TestWebhook& c) const {
+    return fmt::format("test_webhook #{}", c.webhook.sequence());
+  }
+  Text operator()(const command::RetryDelivery& c) const {
+    return "retry_delivery " + sim::show(c.delivery);
+  }
+  Text operator()(const command::SettleDelivery& c) const {
+    return fmt::format("settle_delivery #{} attempt {}{}", c.delivery.sequence(), c.attempt,
+                       c.delivered ? " delivered" : "");
   }
 };
 
@@ -212,16 +247,13 @@ struct ShowReply {
     return fmt::format("changed {} {}", sim::show(r.job), model::to_string(r.state));
   }
   Text operator()(const command::Done& r) const { return fmt::format("done {}", r.affected); }
-  Text operator()(const command::BulkReply& r) const {
-    return fmt::format("bulk #{}", r.bulk.id.sequence());
-  }
+  Text operator()(const command::BulkReply& r) const { return sim::show(r.bulk); }
   Text operator()(const command::BulkStepped& r) const {
     return fmt::format("stepped affected {} skipped {} failed {}", r.affected, r.skipped, r.failed);
   }
-  template <typename Other>
-  Text operator()(const Other&) const {
-    return "a reply to a command that the workload does not send";
-  }
+  Text operator()(const command::KeyReply& r) const { return sim::show(r.key); }
+  Text operator()(const command::WebhookReply& r) const { return sim::show(r.webhook); }
+  Text operator()(const command::DeliveryReply& r) const { return sim::show(r.delivery); }
   Text operator()(const command::ScheduleReply& r) const {
     Text out = fmt::format("{} job {} next", sim::show(r.schedule), sim::show(r.job));
     for (const auto at : r.next_runs) out += fmt::format(" {}", at.ms);
@@ -234,9 +266,20 @@ struct ShowReply {
 std::string show(const command::Command& command) { return std::visit(ShowCommand{}, command); }
 std::string show(const command::Reply& reply) { return std::visit(ShowReply{}, reply); }
 
+bool same(const std::vector<model::BulkError>& expected, const std::vector<model::BulkError>& got) {
+  return std::ranges::equal(expected, got, [](const auto& a, const auto& b) {
+    return a.job == b.job && a.code == b.code;
+  });
+}
+
 bool same(const command::Reply& expected, const command::Reply& got) {
   const auto* a = std::get_if<command::Refusal>(&expected);
   const auto* b = std::get_if<command::Refusal>(&got);
+  const auto* stepped = std::get_if<command::BulkStepped>(&expected);
+  const auto* other = std::get_if<command::BulkStepped>(&got);
+  if (stepped != nullptr && other != nullptr)
+    return stepped->affected == other->affected && stepped->skipped == other->skipped &&
+           stepped->failed == other->failed && same(stepped->errors, other->errors);
   if (a == nullptr || b == nullptr) return expected == got;
   const bool field_matters = a->code == command::Refused::invalid;
   return a->code == b->code && (!field_matters || a->field == b->field);

@@ -84,7 +84,9 @@ struct Ledger::Reader {
       if (beaten->jobs[i] > command::BeatStatus::cancel) continue;
       Life& life = ledger.lives_[c.beats[i].ref.job];
       const auto job = engine.job(c.beats[i].ref.job);
-      if (job && job->lease == life.lease) life.leased_until = held_until(*job);
+      if (!job || job->lease != life.lease) continue;
+      life.leased_until = held_until(*job);
+      life.lease_ends = job->lease_expires_at;
     }
     return {};
   }
@@ -110,6 +112,16 @@ struct Ledger::Reader {
     if (refused()) return {};
     ledger.asked_to_delete_.insert(c.job);
     ledger.settle(c.job);
+    return {};
+  }
+  /// Which of the jobs it did something to is told by events alone.
+  std::string operator()(const command::BulkStep& c) const {
+    if (refused()) return {};
+    for (const JobId id : c.jobs) {
+      ledger.asked_to_delete_.insert(id);
+      if (const auto it = ledger.lives_.find(id); it != ledger.lives_.end())
+        it->second.reset = true;
+    }
     return {};
   }
   std::string operator()(const command::QueueCommand& c) const {
@@ -148,6 +160,7 @@ struct Ledger::Reader {
 
 std::string Ledger::read(const command::Entry& entry, const engine::Outcome& outcome,
                          const engine::Engine& engine) {
+  const Instant before = now_;
   now_ = std::max(now_, entry.now);
   if (engine.now() != now_)
     return fmt::format("log time is {}, expected {} (I13)", engine.now().ms, now_.ms);
@@ -160,6 +173,11 @@ std::string Ledger::read(const command::Entry& entry, const engine::Outcome& out
     if (event.type == command::EventType::retried && event.attempt == 0)
       lives_[event.job].reset = true;
   }
+  // Elsewhere in an entry it only makes leases longer than what is known of them here.
+  const auto* resume =
+      entry.commands.empty() ? nullptr : std::get_if<command::Resume>(&entry.commands.front());
+  if (resume != nullptr && std::holds_alternative<command::Done>(outcome.replies.front()))
+    extend_leases(resume->lost, before, engine);
   for (std::size_t i = 0; i < entry.commands.size(); ++i) {
     const Reader reader{*this, outcome.replies[i], engine};
     if (auto text = std::visit(reader, entry.commands[i]); !text.empty()) return text;
@@ -229,11 +247,25 @@ std::string Ledger::read_claim(const command::ClaimedJob& job, const engine::Eng
   const auto record = engine.job(job.job);
   const bool held = record && record->state == model::State::active && record->lease == job.lease;
   life.leased_until = held ? held_until(*record) : now_;  // else it was settled in the same entry
+  life.lease_ends = held ? record->lease_expires_at : now_;
   leased_.insert(job.job);
   Claims& claims = claims_of(job.queue);
   claims.claimed = true;
   claims.all.push_back({now_, job.tags, job.group});
   return {};
+}
+
+/// What a lease had left when nobody led any more it has still.
+void Ledger::extend_leases(base::Duration lost, Instant before, const engine::Engine& engine) {
+  for (const JobId id : leased_) {
+    Life& life = lives_[id];
+    if (life.lease_ends <= before) continue;
+    life.lease_ends = life.lease_ends + lost;
+    auto record = engine.job(id);
+    if (!record || record->lease != life.lease) continue;  // settled in the same entry
+    record->lease_expires_at = life.lease_ends;
+    life.leased_until = held_until(*record);
+  }
 }
 
 void Ledger::settle(JobId id) {

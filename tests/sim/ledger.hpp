@@ -39,6 +39,7 @@ class Ledger {
     std::uint64_t lease = 0;  ///< the latest one; live while `leased`
     bool leased = false;
     base::Instant leased_until;          ///< not to be delivered again before this
+    base::Instant lease_ends;            ///< the same, of the lease alone
     std::uint32_t attempt = 0;           ///< of the latest delivery
     bool reset = false;                  ///< attempts may have started anew since
     std::optional<base::Blob> accepted;  ///< the result of the ack that was accepted
@@ -75,6 +76,7 @@ class Ledger {
   std::string read_callback(const model::JobRecord& job);
   static base::Instant held_until(const model::JobRecord& job);
   void settle(base::JobId id);
+  void extend_leases(base::Duration lost, base::Instant before, const engine::Engine& engine);
   void count_ended(Life& life);
   std::string check_limits(const engine::Engine& engine);
   std::string check_leases(const engine::Engine& engine);

@@ -41,6 +41,9 @@ std::string Ledger::read_event(const command::Event& event, const engine::Engine
           return fmt::format("{} keeps another result than the accepted one (I9)", show(event.job));
       }
       return {};
+    case EventType::moved:
+      life.queue = event.queue.view();
+      return {};
     case EventType::retried:
       if (!life.ended) return fmt::format("{} retried before it ended", show(event.job));
       life.ended = false;

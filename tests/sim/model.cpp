@@ -9,10 +9,12 @@
 namespace jobbie::sim {
 
 std::vector<Reply> Model::apply(const Entry& entry) {
+  before_ = now_;
   now_ = std::max(now_, entry.now);  // 1.1
   random_ = entry.random;
   ++entries_;
   touched_.clear();
+  restricted_ = 0;
   std::vector<Reply> replies;
   replies.reserve(entry.commands.size());
   for (const Command& command : entry.commands) replies.push_back(run(command));
@@ -25,9 +27,12 @@ Reply Model::run(const Command& command) {
   Reply reply;
   if (auto refused = command::validate(command)) {
     reply = std::move(*refused);
+  } else if (auto forbidden = forbid(command)) {
+    reply = std::move(*forbidden);
   } else {
     reply = std::visit([this](const auto& c) { return on(c); }, command);
   }
+  if (restricted_ > 0) --restricted_;
   finish_batches();  // 7: at the end of the command's own work,
   run_tasks();       // 1.5: after refused commands too
   finish_batches();  // and once more after the slice

@@ -20,12 +20,15 @@
 #include <vector>
 
 #include "command/command.hpp"
+#include "command/event.hpp"
 #include "command/reply.hpp"
 #include "engine/options.hpp"
+#include "model/access.hpp"
 #include "model/cron.hpp"
 #include "model/job.hpp"
 #include "model/queue.hpp"
 #include "model/records.hpp"
+#include "model/webhook.hpp"
 
 namespace jobbie::sim {
 
@@ -134,6 +137,14 @@ class Model {
     return remembered_;
   }
   [[nodiscard]] const std::deque<model::TaskRecord>& tasks() const { return tasks_; }
+  [[nodiscard]] const std::map<Seq, model::BulkRecord>& bulks() const { return bulks_; }
+  [[nodiscard]] const std::map<Seq, model::KeyRecord>& keys() const { return keys_; }
+  [[nodiscard]] const std::map<Seq, model::WebhookRecord>& webhooks() const { return webhooks_; }
+  [[nodiscard]] const std::map<Seq, model::DeliveryRecord>& outbox() const { return outbox_; }
+  /// The latest ones.
+  [[nodiscard]] const std::vector<model::DeliveryRecord>& ended_deliveries() const {
+    return ended_deliveries_;
+  }
   [[nodiscard]] const Reached& reached() const { return reached_; }
   /// Jobs that the latest entry may have changed, made or removed; with repeats.
   [[nodiscard]] const std::vector<JobId>& touched() const { return touched_; }
@@ -165,12 +176,6 @@ class Model {
   };
 
   Reply run(const Command& command);
-  /// Keys, webhooks and the audit log are no part of the model: the workload sends none of their
-  /// commands, and unit tests hold their rules.
-  template <typename Other>
-  Reply on(const Other& /*command*/) {
-    return command::Done{};
-  }
 
   // model.cpp: numbers and the small things.
   base::Ulid next_ulid();
@@ -211,6 +216,7 @@ class Model {
   void lose_lease(JobRecord& job);
   void exceed_runtime(JobRecord& job);
   Reply on(const command::Tick& c);
+  Reply on(const command::Resume& c);
   void sweep();
 
   // model_claim.cpp
@@ -286,6 +292,29 @@ class Model {
   Reply on(const command::StartBulk& c);
   Reply on(const command::BulkStep& c);
   Reply on(const command::EndBulk& c);
+  model::BulkRecord* find_bulk(base::BulkId id);
+  Reply act(const command::BulkStep& c, JobId job);
+  command::BulkStepped act_on_all(const command::BulkStep& c);
+
+  // model_access.cpp
+  Reply on(const command::Restrict& c);
+  Reply on(const command::RecordAction& c);
+  Reply on(const command::CreateKey& c);
+  Reply on(const command::RevokeKey& c);
+  [[nodiscard]] bool may_touch(const Blob& queue) const;
+  [[nodiscard]] std::optional<Refusal> forbid(const Command& command) const;
+
+  // model_webhooks.cpp
+  Reply on(const command::PutWebhook& c);
+  Reply on(const command::RemoveWebhook& c);
+  Reply on(const command::TestWebhook& c);
+  Reply on(const command::RetryDelivery& c);
+  Reply on(const command::SettleDelivery& c);
+  model::WebhookRecord* find_webhook(base::WebhookId id);
+  model::DeliveryRecord& deliver(model::DeliveryRecord delivery);
+  void tell(command::EventType type, const JobRecord* job, const Blob& queue,
+            const Blob& detail = {});
+
   bool name_taken(std::string_view name, Seq by_other_than) const;
   Instant first_run_after(const ScheduleState& schedule, Instant after) const;
   command::ScheduleReply shown(const ScheduleState& schedule) const;
@@ -295,6 +324,7 @@ class Model {
 
   engine::Options options_;
   Instant now_;
+  Instant before_;  ///< the time when the latest entry came
   std::uint64_t random_ = 0;
   std::uint64_t entries_ = 0;
   std::uint64_t next_sequence_ = 1;
@@ -311,7 +341,14 @@ class Model {
   std::map<std::string, model::WorkerRecord, std::less<>> workers_;
   std::map<std::string, RememberedReply> remembered_;
   std::deque<model::TaskRecord> tasks_;
-  std::vector<Seq> finishing_;  ///< batches whose last member was counted in this command
+  std::map<Seq, model::BulkRecord> bulks_;
+  std::map<Seq, model::KeyRecord> keys_;
+  std::map<Seq, model::WebhookRecord> webhooks_;
+  std::map<Seq, model::DeliveryRecord> outbox_;
+  std::vector<model::DeliveryRecord> ended_deliveries_;
+  std::vector<Blob> allowed_;     ///< queues of the commands that are restricted
+  std::uint64_t restricted_ = 0;  ///< how many those are still
+  std::vector<Seq> finishing_;    ///< batches whose last member was counted in this command
 
   std::uint64_t group_retry_ = 0;    ///< number of the task that this command made
   std::uint64_t group_retried_ = 0;  ///< what its first slice did

@@ -103,6 +103,7 @@ Reply Model::on(const command::SetPriority& c) {
   if (job->state != State::pending && job->state != State::scheduled) return wrong_state();
   job->spec.priority = c.priority;
   note(*job);
+  tell(command::EventType::priority_changed, job, job->spec.queue);
   return command::JobChanged{c.job, job->state};
 }
 

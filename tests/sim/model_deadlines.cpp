@@ -136,6 +136,18 @@ Reply Model::on(const command::Tick&) {
   return command::Done{};
 }
 
+/// 6: workers could not speak, so what was left of each lease is left again.
+Reply Model::on(const command::Resume& c) {
+  command::Done done;
+  for (auto& [seq, job] : live_) {
+    if (c.lost.ms == 0 || job.state != State::active || job.lease_expires_at <= before_) continue;
+    job.lease_expires_at = job.lease_expires_at + c.lost;
+    note(job);
+    ++done.affected;
+  }
+  return done;
+}
+
 /// 9.3: the jobs of a queue, state and minute share one moment, so each may be judged alone.
 void Model::sweep() {
   for (auto it = ended_.begin(); it != ended_.end();) {

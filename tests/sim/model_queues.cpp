@@ -35,6 +35,8 @@ Reply Model::on(const command::QueueCommand& c) {
     settings.paused = true;
     settings.draining = c.action == QueueAction::drain;
   }
+  if (c.action == QueueAction::pause) tell(command::EventType::queue_paused, nullptr, c.queue);
+  if (c.action == QueueAction::resume) tell(command::EventType::queue_resumed, nullptr, c.queue);
   return command::Done{};
 }
 

@@ -1,7 +1,9 @@
 // The model's schedules (rule 10). The calendar itself (model/cron.hpp) is shared with the engine.
 #include <algorithm>
 
+#include "command/validate.hpp"
 #include "model/limits.hpp"
+#include "model/schedule_fields.hpp"
 #include "tests/sim/model.hpp"
 
 namespace jobbie::sim {
@@ -9,7 +11,7 @@ namespace {
 
 constexpr std::size_t kNextRunsShown = 5;
 
-Refusal unknown() { return {Refused::not_found, "schedule_id", ""}; }
+Refusal no_such_schedule() { return {Refused::not_found, "schedule_id", ""}; }
 Refusal taken() { return {Refused::name_taken, "name", ""}; }
 
 /// The latest run in [first, now], given that `first` is one. Looks back in growing steps, because
@@ -62,19 +64,26 @@ Reply Model::on(const command::CreateSchedule& c) {
 
 Reply Model::on(const command::UpdateSchedule& c) {
   const auto it = schedules_.find(c.schedule.sequence());
-  if (it == schedules_.end() || it->second.record.id != c.schedule) return unknown();
-  if (name_taken(c.spec.name.view(), it->first)) return taken();
+  if (it == schedules_.end() || it->second.record.id != c.schedule) return no_such_schedule();
   ScheduleState& schedule = it->second;
-  schedule.record.spec = c.spec;
-  schedule.cron = *model::CronExpr::parse(c.spec.cron.view());
-  schedule.record.next_run = first_run_after(schedule, now_);
+  model::ScheduleSpec spec = c.spec;
+  if (c.fields != 0) {  // 10.3: judged by what old and new come to together
+    spec = schedule.record.spec;
+    model::take_fields(spec, c.spec, c.fields);
+    if (auto refused = command::validate(command::CreateSchedule{spec})) return *refused;
+  }
+  if (name_taken(spec.name.view(), it->first)) return taken();
+  schedule.record.spec = spec;
+  schedule.cron = *model::CronExpr::parse(spec.cron.view());
+  if (c.fields == 0 || (c.fields & model::kScheduleTiming) != 0)
+    schedule.record.next_run = first_run_after(schedule, now_);
   return shown(schedule);
 }
 
 Reply Model::on(const command::ScheduleCommand& c) {
   using command::ScheduleAction;
   const auto it = schedules_.find(c.schedule.sequence());
-  if (it == schedules_.end() || it->second.record.id != c.schedule) return unknown();
+  if (it == schedules_.end() || it->second.record.id != c.schedule) return no_such_schedule();
   ScheduleState& schedule = it->second;
   switch (c.action) {
     case ScheduleAction::pause:

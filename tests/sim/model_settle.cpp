@@ -53,6 +53,7 @@ Reply Model::on(const command::AppendLogs& c) {
   JobRecord* job = touch(c.ref.job);
   if (job == nullptr) return Refusal{Refused::not_found, "job_id", ""};
   if (const auto fault = lease_fault(*job, c.ref)) return Refusal{*fault, "", ""};
+  tell(command::EventType::logged, job, job->spec.queue);
   return command::Done{c.lines.size()};
 }
 
@@ -79,12 +80,13 @@ Reply Model::on(const command::Heartbeat& c) {
 
 command::BeatStatus Model::beat(const command::Beat& b) {
   JobRecord* job = touch(b.ref.job);
-  if (job == nullptr) return command::BeatStatus::unknown;
+  if (job == nullptr || !may_touch(job->spec.queue)) return command::BeatStatus::unknown;
   if (lease_fault(*job, b.ref)) return command::BeatStatus::lost;
   job->lease_expires_at = now_ + job->lease_duration;
   job->heartbeaten = true;
   if (!b.progress.empty()) job->progress = b.progress;
   if (!b.checkpoint.empty()) job->checkpoint = b.checkpoint;
+  if (!b.progress.empty()) tell(command::EventType::progress, job, job->spec.queue, b.progress);
   note(*job);
   return job->cancel_requested ? command::BeatStatus::cancel : command::BeatStatus::ok;
 }

@@ -219,6 +219,24 @@ TEST_F(ModelTest, ASchedulesRunsAreCaughtUpAsAsked) {
   EXPECT_EQ(runs_after_silence(model::CatchUp::skip, "skip"), now_.ms % 10'000 == 0 ? 7U : 6U);
 }
 
+TEST_F(ModelTest, AGapExtendsLeasesThatHadNotEnded) {
+  const JobId early = enqueue(job());
+  const JobId late = enqueue(job());
+  run(Claim{.queues = {Blob("*")}, .lease = seconds(5)});
+  run(Claim{.queues = {Blob("*")}, .lease = seconds(6)});
+  pass(seconds(5));
+  enqueue(job("other"));  // log time is on the end of the first lease
+  pass(seconds(30));
+  EXPECT_EQ(std::get<Done>(run(Resume{seconds(30)})).affected, 1U);
+  run(Tick{});
+  EXPECT_EQ(state(early), State::pending);
+  EXPECT_EQ(state(late), State::active);
+  pass(seconds(1));
+  run(Tick{});
+  EXPECT_EQ(state(late), State::pending);
+  EXPECT_EQ(code(run(Resume{milliseconds(-1)})), Refused::invalid);
+}
+
 TEST(WorkloadOverModel, ReachesEverything) {
   Coverage coverage;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {

@@ -49,6 +49,19 @@ std::array<std::uint32_t, kVerbs> usual_weights() {
   w[verb_index<command::RegisterWorker>()] = 8;
   w[verb_index<command::RemoveWorker>()] = 4;
   w[verb_index<command::AppendLogs>()] = 10;
+  w[verb_index<command::StartBulk>()] = 4;
+  w[verb_index<command::BulkStep>()] = 14;
+  w[verb_index<command::EndBulk>()] = 2;
+  w[verb_index<command::Restrict>()] = 12;
+  w[verb_index<command::RecordAction>()] = 4;
+  w[verb_index<command::CreateKey>()] = 4;
+  w[verb_index<command::RevokeKey>()] = 4;
+  w[verb_index<command::PutWebhook>()] = 5;
+  w[verb_index<command::RemoveWebhook>()] = 2;
+  w[verb_index<command::TestWebhook>()] = 5;
+  w[verb_index<command::RetryDelivery>()] = 5;
+  w[verb_index<command::SettleDelivery>()] = 10;
+  w[verb_index<command::Resume>()] = 6;
   w[verb_index<command::Tick>()] = 0;  // decided by the clock, not by weight
   return w;
 }
@@ -125,6 +138,8 @@ Personality draw_personality(Rng& rng) {
   p.tick_when_due = static_cast<std::uint32_t>(rng.percent(30) ? 2 : rng.between(10, 100));
   p.tick_anyway = static_cast<std::uint32_t>(rng.between(0, 8));
   p.jump = static_cast<std::uint32_t>(rng.between(0, 20));
+  p.resume =
+      static_cast<std::uint32_t>(rng.percent(30) ? rng.between(50, 200) : rng.between(0, 10));
   p.retention = static_cast<std::uint32_t>(rng.below(4));
   p.limits = rng.percent(50) ? 0 : static_cast<std::uint32_t>(rng.between(20, 90));
   p.drain = static_cast<std::uint32_t>(rng.percent(25) ? 100 : rng.between(1, 40));

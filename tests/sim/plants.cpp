@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, engine::kPlants> kNames = {"none",
                                                                   "counter_drifts",
                                                                   "cron_fires_again",
                                                                   "dependents_forgotten",
-                                                                  "checkpoint_loses_cancel"};
+                                                                  "checkpoint_loses_cancel",
+                                                                  "resume_forgets"};
 
 constexpr std::uint64_t kSecondsEach = 60;
 constexpr std::uint64_t kCleanSeeds = 20;

@@ -64,8 +64,9 @@ struct Store::Apply {
   void operator()(const model::IdempotencyRecord& r) const { store.idempotency_[key(r.key)] = r; }
   void operator()(const model::TaskRecord& r) const { store.tasks_[r.number] = r; }
   void operator()(const model::BulkRecord& r) const { store.bulks_[r.id] = r; }
-  template <typename Other>
-  void operator()(const Other&) const {}  // what the workload never makes
+  void operator()(const model::KeyRecord& r) const { store.keys_[r.id] = r; }
+  void operator()(const model::WebhookRecord& r) const { store.webhooks_[r.id] = r; }
+  void operator()(const model::DeliveryRecord& r) const { store.deliveries_[r.id] = r; }
 
   void operator()(const command::Item& item) const { std::visit(*this, item); }
   void operator()(const command::RemovedJob& r) const { store.jobs_.erase(r.job); }
@@ -84,6 +85,12 @@ struct Store::Apply {
   void operator()(const command::RemovedTask& r) const { store.tasks_.erase(r.number); }
   void operator()(const command::LoggedLines&) const {}  // never asked for
   void operator()(const command::RemovedBulk& r) const { store.bulks_.erase(r.bulk); }
+  void operator()(const command::RemovedKey& r) const { store.keys_.erase(r.key); }
+  void operator()(const command::RemovedWebhook& r) const {
+    store.webhooks_.erase(r.webhook);
+    std::erase_if(store.deliveries_, [&](const auto& e) { return e.second.webhook == r.webhook; });
+  }
+  void operator()(const command::Audited&) const {}  // never asked for
 };
 
 void Store::apply(const command::Changes& changes) {
@@ -166,6 +173,9 @@ std::string Store::difference(const engine::Engine& engine) const {
   engine.dump([&](const command::Item& item) { dumped.put(item); });
   const auto all = [](const auto&) { return true; };
   const auto live = [](const model::JobRecord& job) { return !model::has_ended(job.state); };
+  const auto waiting = [](const model::DeliveryRecord& delivery) {
+    return delivery.state == model::DeliveryState::pending;
+  };
   const auto unfinished = [](const model::BatchRecord& batch) { return batch.finished_at.ms == 0; };
   if (meta_ != dumped.meta_)
     return fmt::format("meta: stored {} but dumped {}", show(meta_.value_or(model::MetaRecord{})),
@@ -181,7 +191,10 @@ std::string Store::difference(const engine::Engine& engine) const {
         first_difference("worker", workers_, dumped.workers_, all),
         first_difference("idempotency", idempotency_, dumped.idempotency_, all),
         first_difference("task", tasks_, dumped.tasks_, all),
-        first_difference("bulk", bulks_, dumped.bulks_, all)}) {
+        first_difference("bulk", bulks_, dumped.bulks_, all),
+        first_difference("key", keys_, dumped.keys_, all),
+        first_difference("webhook", webhooks_, dumped.webhooks_, all),
+        first_difference("delivery", deliveries_, dumped.deliveries_, waiting)}) {
     if (!text.empty()) return text;
   }
   return {};

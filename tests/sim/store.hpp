@@ -63,6 +63,9 @@ class Store final : public engine::EndedJobs {
   std::map<std::string, model::IdempotencyRecord> idempotency_;
   std::map<std::uint64_t, model::TaskRecord> tasks_;
   std::map<base::BulkId, model::BulkRecord> bulks_;
+  std::map<base::KeyId, model::KeyRecord> keys_;
+  std::map<base::WebhookId, model::WebhookRecord> webhooks_;
+  std::map<base::DeliveryId, model::DeliveryRecord> deliveries_;  ///< ended ones too
 };
 
 }  // namespace jobbie::sim

@@ -61,6 +61,8 @@ Entry Workload::opening() {
 
 Entry Workload::next(Instant engine_deadline) {
   Entry entry{.now = next_time(engine_deadline), .random = rng_.next()};
+  if (rng_.permille(personality_.resume))
+    entry.commands.push_back(resume(entry.now - model_.now()));
   const bool due = std::min(engine_deadline, model_.next_deadline()) <= entry.now;
   if (rng_.percent(due ? personality_.tick_when_due : personality_.tick_anyway))
     entry.commands.emplace_back(command::Tick{});
@@ -239,10 +241,12 @@ Command Workload::make(std::size_t verb) {
       return command::RemoveWorker{some_worker()};
     case verb_index<command::AppendLogs>():
       return append_logs();
+    case verb_index<command::Resume>():
+      return resume(duration());
     case verb_index<command::Tick>():
       return command::Tick{};
     default:
-      return by_hand(verb);
+      return verb >= verb_index<command::StartBulk>() ? administer(verb) : by_hand(verb);
   }
 }
 

@@ -80,7 +80,23 @@ class Workload {
   Command update_schedule();
   Command schedule_command();
   Command update_zone();
+  Command resume(Duration gap);
   Command register_worker();
+
+  // workload_admin.cpp
+  Command administer(std::size_t verb);
+  Command start_bulk();
+  Command bulk_step();
+  Command end_bulk();
+  Command restrict_next();
+  Command record_action();
+  Command create_key();
+  Command revoke_key();
+  Command put_webhook();
+  Command retry_delivery();
+  Command settle_delivery();
+  base::WebhookId some_webhook();
+
   void make_odd(Command& command);
 
   // workload_targets.cpp: whom a command means.

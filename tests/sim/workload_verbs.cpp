@@ -3,6 +3,7 @@
 #include <string>
 
 #include "model/limits.hpp"
+#include "model/schedule_fields.hpp"
 #include "tests/sim/workload.hpp"
 
 namespace jobbie::sim {
@@ -171,6 +172,11 @@ Command Workload::update_schedule() {
   const auto it = model_.schedules().find(update.schedule.sequence());
   if (it != model_.schedules().end() && rng_.percent(70))
     update.spec.name = it->second.record.spec.name;
+  if (rng_.coin()) {
+    do {
+      update.fields |= std::uint64_t{1} << rng_.below(model::kScheduleFields);
+    } while (rng_.percent(70));
+  }
   return update;
 }
 
@@ -181,6 +187,22 @@ Command Workload::schedule_command() {
 
 Command Workload::update_zone() {
   return command::UpdateZone{test_zone(rng_.below(3), rng_.below(3))};
+}
+
+/// `gap` is the time between two entries: nobody led for all of it, for a part, or for longer.
+Command Workload::resume(Duration gap) {
+  if (gap.ms <= 0 || rng_.percent(10))
+    return command::Resume{rng_.coin() ? Duration{} : duration()};
+  switch (rng_.below(6)) {
+    case 0:
+      return command::Resume{milliseconds(rng_.between(0, gap.ms))};
+    case 1:
+      return command::Resume{Duration{gap.ms + duration().ms}};
+    case 2:
+      return command::Resume{Duration{gap.ms + rng_.between(-1, 1)}};
+    default:
+      return command::Resume{gap};
+  }
 }
 
 Command Workload::register_worker() {
@@ -255,6 +277,27 @@ struct Oddity {
   void operator()(command::UpdateZone& c) const { c.zone.base_offset_s = 1 << 30; }
   void operator()(command::RegisterWorker& c) const { c.worker.id = {}; }
   void operator()(command::RemoveWorker& c) const { c.worker = {}; }
+  void operator()(command::StartBulk& c) const { c.filter = Blob("[]"); }
+  void operator()(command::BulkStep& c) const {
+    c.bulk = {};
+    c.action = model::BulkAction{9};
+  }
+  void operator()(command::EndBulk& c) const { c.bulk = {}; }
+  void operator()(command::Restrict& c) const {
+    if (draw % 2 == 0) c.queues.emplace_back("sp ace");
+    if (draw % 2 == 1) c.commands = 0;
+  }
+  void operator()(command::RecordAction& c) const { c.key = Blob(std::string(2000, 'k')); }
+  void operator()(command::CreateKey& c) const { c.key.scopes = draw % 2 == 0 ? 0 : 1 << 9; }
+  void operator()(command::RevokeKey& c) const { c.key = {}; }
+  void operator()(command::PutWebhook& c) const { c.spec.url = Blob(draw % 2 == 0 ? "" : "a\x01"); }
+  void operator()(command::RemoveWebhook& c) const { c.webhook = {}; }
+  void operator()(command::TestWebhook& c) const { c.webhook = {}; }
+  void operator()(command::RetryDelivery& c) const { c.delivery.id = {}; }
+  void operator()(command::SettleDelivery& c) const { c.delivery = {}; }
+  void operator()(command::Resume& c) const {
+    c.lost = draw % 2 == 0 ? Duration{-1} : Duration{base::kMaxDuration.ms + 1};
+  }
   template <typename Other>
   void operator()(Other& c) const {
     if constexpr (requires { c.job = JobId{}; }) c.job = JobId{};
