@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "recover.hpp"
 #include "server.hpp"
 #include "settings.hpp"
 #include "store/store.hpp"
@@ -64,6 +65,10 @@ int run(int argc, char** argv) {
   jobbie::cli::Commands commands(
       app, {.version = std::string(jobbie::app::kVersion),
             .server_settings = [] { return jobbie::app::settings_in_force(); }});
+  jobbie::app::RecoverOptions recovering;
+  CLI::App* recover = app.get_subcommand("cluster")->add_subcommand(
+      "recover", "Let a stopped node go on alone when the others are lost for good");
+  jobbie::app::declare_recover(*recover, recovering);
   argc = commands.put_command_aside(argc, argv);
 
   try {
@@ -77,6 +82,7 @@ int run(int argc, char** argv) {
     return 0;
   }
   if (check->parsed()) return check_database(data_dir);
+  if (recover->parsed()) return jobbie::app::recover(recovering);
   if (server->parsed()) {
     if (auto complete = jobbie::app::complete_settings(*server, settings); !complete) {
       fmt::print(stderr, "jobbie: {}\n", complete.error().message);

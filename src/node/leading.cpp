@@ -31,7 +31,7 @@ void Driver::note_role() {
   if (leads && served_term_ != log_->term()) begin_term();
   if (!log_->leader() && served_term_ != 0) end_term();
   serving_ = leads && !log_->transferring();
-  if (log_->leader()) leader_seen_us_ = now_us_;
+  if (served_term_ != 0) leader_seen_us_ = now_us_;
 }
 
 /// Everything that was committed before is applied: from here on this node decides.
