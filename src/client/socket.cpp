@@ -210,6 +210,7 @@ void Socket::finish_sending() {
 }
 
 bool Socket::is_quiet() const {
+  if (tls_ && SSL_pending(tls_.get()) > 0) return false;
   pollfd wait{.fd = fd_, .events = POLLIN, .revents = 0};
   return poll(&wait, 1, 0) == 0;
 }

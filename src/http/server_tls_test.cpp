@@ -161,8 +161,7 @@ TEST_F(ServerTlsTest, AnswersAThousandRequestsOneByOneAndAtOnce) {
   TlsTestClient client(server->port());
   for (int i = 0; i < 1000; ++i)
     ASSERT_EQ(client.ask(get("/" + std::to_string(i))).body, "GET /" + std::to_string(i) + " ");
-  // More than one read takes, and more than may wait for an answer: some of it lies decrypted while
-  // the socket has nothing to say.
+  // More than one read takes, and more than may wait for an answer.
   for (const std::size_t size : {0U, 100U, 15'000U}) {
     std::string all;
     for (int i = 0; i < 200; ++i)
@@ -174,7 +173,7 @@ TEST_F(ServerTlsTest, AnswersAThousandRequestsOneByOneAndAtOnce) {
   }
 }
 
-TEST_F(ServerTlsTest, GoesOnWithWhatLiesDecrypted) {
+TEST_F(ServerTlsTest, ReadsNoMoreThanItMayHoldUnanswered) {
   options.limits.pipelined = 4;
   keep_responders();
   start();

@@ -38,7 +38,7 @@ class Authority:
         """Writes the two files, the certificate first, as those who renew certificates do."""
         self.openssl("req", *self.new_key("new.key"), "-subj", f"/CN={subject}", "-out", self.path("new.csr"))
         with open(self.path("names"), "w", encoding="utf-8") as out:
-            out.write(f"subjectAltName={names}\n")
+            out.write(f"subjectAltName={names}\nsubjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n")
         self.openssl("x509", "-req", "-in", self.path("new.csr"), "-CA", self.certificate, "-CAkey",
                      self.path("ca.key"), "-CAcreateserial", "-days", "1", "-extfile", self.path("names"), "-out",
                      self.path("new.pem"))
@@ -133,7 +133,7 @@ class Tls(EndToEnd):
         job = json.loads(done.stdout)["job_id"]
         # Two on one connection, and a payload of many records.
         done = self.curl(*trusting, f"{self.url(server)}{API}/jobs/{job}", f"{self.url(server)}{API}/jobs/{job}")
-        self.assertEqual(done.stdout.count(f'"job_id":"{job}"'), 2, done.stdout)
+        self.assertEqual(done.stdout.count(f'{{"id":"{job}"'), 2, done.stdout)
         large = self.write("large.json", json.dumps({"queue": "q", "payload": {"a": "x" * 900_000}}))
         done = self.curl(*trusting, "--json", "@" + large, f"{self.url(server)}{API}/enqueue")
         status, body = server.request("GET", f"{API}/jobs/{json.loads(done.stdout)['job_id']}")
