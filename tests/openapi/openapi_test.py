@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import sys
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -23,8 +24,11 @@ for folder in ("conformance", "e2e"):
 
 import run as conformance  # noqa: E402
 from document import Document, Undocumented  # noqa: E402
-from support import API, EndToEnd, Options  # noqa: E402
+from support import API, EndToEnd, Options, Server, free_port  # noqa: E402
 
+# What a single server refuses.
+OF_A_CLUSTER = {f"POST {API}/cluster/transfer", f"POST {API}/cluster/nodes", f"DELETE {API}/cluster/nodes/{{node}}",
+                f"POST {API}/cluster/snapshot"}
 # Streams have no end: of these only the head is looked at.
 STREAM = "text/event-stream"
 
@@ -101,7 +105,7 @@ class OpenApi(EndToEnd):
         self.maxDiff = None
         self.assertEqual({fault: str(request)[:300] for fault, request in runner.faults.items()}, {})
         every = {str(operation) for operation in self.document.operations.values()}
-        self.assertEqual(every - runner.succeeded, set(), "never seen to succeed")
+        self.assertEqual(every - runner.succeeded - OF_A_CLUSTER, set(), "never seen to succeed")
 
     def beyond_the_cases(self, runner):
         def get(path, **headers):
@@ -119,6 +123,44 @@ class OpenApi(EndToEnd):
         self.document.operations[f"{API}/events", "get"].check_answer(status, kind, None)
         self.assertEqual((status, kind), (200, STREAM))
         runner.succeeded.add(f"GET {API}/events")
+
+    def test_operations_of_a_cluster(self):
+        first, second = free_port(), free_port()
+        # A node that lists itself is a cluster of its own; the other one joins it.
+        one = self.node("one", first, first)
+        self.node("two", second, first)
+        runner = Checked(f"http://127.0.0.1:{one.port}", self.document)
+
+        def send(method, path, body=None):
+            request = {"method": method, "path": f"{API}/cluster/{path}"}
+            status, _, raw = runner.send(request if body is None else {**request, "body": body})
+            return status, json.loads(raw)
+
+        self.assertEqual(send("POST", "nodes", {"address": f"127.0.0.1:{second}"})[0], 200)
+        self.until(lambda: all(node["voter"] and node["connected"] for node in send("GET", "status")[1]["nodes"]))
+        self.assertEqual(send("POST", "snapshot")[0], 200)
+        self.assertEqual(send("POST", "transfer", {"to": "nobody"})[0], 404)
+        self.assertEqual(send("POST", "transfer", {"to": "two"})[0], 200)
+        self.until(lambda: send("GET", "status?consistency=strong")[1]["leader"] == "two")
+        self.assertEqual(send("POST", "transfer", {"to": "one"})[0], 200)
+        self.until(lambda: send("GET", "status")[1]["leader"] == "one")
+        self.assertEqual(send("DELETE", "nodes/three")[0], 404)
+        self.assertEqual(send("DELETE", "nodes/two")[0], 200)
+        self.assertEqual(send("DELETE", "nodes/one")[0], 409)
+        self.assertEqual(runner.faults, {})
+        self.assertEqual(OF_A_CLUSTER - runner.succeeded, set())
+
+    def node(self, name, port, peer):
+        server = Server(Options.binary, self.path(name), flags=(
+            "--cluster", "--node", name, "--raft", f"127.0.0.1:{port}", "--peers", f"127.0.0.1:{peer}"))
+        self.addCleanup(server.close)
+        return server.start()
+
+    def until(self, holds, patience=20):
+        end = time.monotonic() + patience
+        while not holds():
+            self.assertLess(time.monotonic(), end, "it does not come to that")
+            time.sleep(0.05)
 
     def bulk_operation(self, runner):
         """One that is large enough to become an operation of its own."""

@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kName = "consistency=";
 
 bool is_read(const http::Request& request) {
+  if (!request.path.starts_with("/api/v1/")) return false;
   return request.method == http::Method::get ||
          (request.method == http::Method::post && request.path.ends_with("/search"));
 }

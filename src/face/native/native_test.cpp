@@ -138,11 +138,34 @@ TEST_F(NativeTest, LooksUpBatches) {
 
 TEST_F(NativeTest, TellsTheClustersState) {
   const auto exchange = call({.method = Method::get, .path = "/api/v1/cluster/status"});
-  exchange->answer = call::NodeStatus{.node_id = 1, .term = 2, .state_hash = 255, .leader = true};
+  call::NodeStatus status;
+  status.node_id = 1;
+  status.state_hash = 255;
+  status.commit_index = 7;
+  status.nodes.resize(3);
+  status.nodes[0] = {.id = 1, .name = "a", .voter = true, .self = true, .connected = true};
+  status.nodes[1] = {.id = 2, .name = "b", .voter = true, .leader = true, .connected = true};
+  status.nodes[2] = {.id = 3, .name = "c", .voter = true, .matched_index = 5};
+  exchange->answer = std::move(status);
   const auto out = answer(*exchange);
-  EXPECT_EQ(member_of(out, "role"), "leader");
   EXPECT_EQ(member_of(out, "state_hash"), "00000000000000ff");
-  EXPECT_EQ(member_of(out, "nodes"), R"([{"id":1,"role":"leader","applied_index":0}])");
+  EXPECT_EQ(member_of(out, "leader"), "b");
+  EXPECT_EQ(member_of(out, "quorum"), "2");
+  EXPECT_EQ(member_of(out, "healthy"), "true");
+  EXPECT_NE(member_of(out, "nodes").find(R"("matched_index":5,"lag":2)"), std::string::npos);
+}
+
+TEST_F(NativeTest, ReadsMayAskToBeStrong) {
+  const auto ask = [&](std::string_view query) {
+    return call({.method = Method::get, .path = "/api/v1/queues", .query = query});
+  };
+  EXPECT_FALSE(ask("")->strong);
+  EXPECT_FALSE(ask("consistency=local")->strong);
+  EXPECT_TRUE(ask("consistency=strong")->strong);
+  EXPECT_TRUE(ask("limit=3&consistency=strong&prefix=a")->strong);
+  for (const auto* odd : {"consistency=odd", "consistency=", "consistency=strong&consistency=strong"})
+    expect_problem(refused({.method = Method::get, .path = "/api/v1/queues", .query = odd}),
+                   {"", 422, "invalid", "consistency"});
 }
 
 }  // namespace
