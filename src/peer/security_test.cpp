@@ -50,9 +50,8 @@ TEST(Strangers, AnotherSecretIsRefusedAndNeverWritten) {
   ASSERT_TRUE(journal.wait("peer_refused"));
   EXPECT_TRUE(a.seen().hellos.empty());
   EXPECT_TRUE(b.seen().hellos.empty());
-  EXPECT_EQ(journal.count("secret\""), journal.count("another cluster secret\""));
-  EXPECT_EQ(journal.count("wrong secret"), 0U);
-  EXPECT_EQ(journal.count("right secret"), 0U);
+  EXPECT_EQ(journal.count("the wrong"), 0U);
+  EXPECT_EQ(journal.count("the right"), 0U);
 }
 
 TEST(Strangers, AnEmptySecretIsASecretToo) {

@@ -43,7 +43,7 @@ void set(int descriptor, int level, int name, int value) {
 void TlsContext::Free::operator()(ssl_ctx_st* context) const { SSL_CTX_free(context); }
 
 base::Result<std::unique_ptr<TlsContext>> TlsContext::load(const TlsFiles& files) {
-  std::unique_ptr<TlsContext> out(new TlsContext(SSL_CTX_new(TLS_method())));
+  auto out = std::unique_ptr<TlsContext>(new TlsContext(SSL_CTX_new(TLS_method())));
   auto* const context = out->context_.get();
   if (context == nullptr) return failure("tls_failed", tls_reason());
   const auto refuse = [](const std::string& file) {

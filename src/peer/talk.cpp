@@ -59,7 +59,7 @@ base::Result<Need> Talk::fill() {
 }
 
 base::Result<Frame> Talk::receive() {
-  // A session that was taken over may still have the end of its handshake to say.
+  // A session that was taken over may still have its hello to say.
   if (auto sent = flush(); !sent) return std::unexpected(sent.error());
   for (;;) {
     auto frame = session_.reader.next(session_.opening);

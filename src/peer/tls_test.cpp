@@ -30,7 +30,10 @@ struct Party {
 
 Party make_party(const std::string& name, const Party* authority, long valid_seconds = 3600) {
   static long serial = 1;
-  Party out{.key{EVP_EC_gen("P-256")}, .certificate{X509_new()}};
+  Party out;
+  // The same as EVP_EC_gen, which is a macro with a cast of the old kind.
+  out.key.reset(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"));
+  out.certificate.reset(X509_new());
   X509* const certificate = out.certificate.get();
   X509_set_version(certificate, 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate), serial++);
