@@ -157,15 +157,17 @@ TEST_F(NativeTest, TellsTheClustersState) {
 
 TEST_F(NativeTest, ReadsMayAskToBeStrong) {
   const auto ask = [&](std::string_view query) {
-    return call({.method = Method::get, .path = "/api/v1/queues", .query = query});
+    return call(
+        {.method = Method::get, .path = "/api/v1/queues", .body = {}, .query = std::string(query)});
   };
   EXPECT_FALSE(ask("")->strong);
   EXPECT_FALSE(ask("consistency=local")->strong);
   EXPECT_TRUE(ask("consistency=strong")->strong);
   EXPECT_TRUE(ask("limit=3&consistency=strong&prefix=a")->strong);
   for (const auto* odd : {"consistency=odd", "consistency=", "consistency=strong&consistency=strong"})
-    expect_problem(refused({.method = Method::get, .path = "/api/v1/queues", .query = odd}),
-                   {"", 422, "invalid", "consistency"});
+    expect_problem(
+        refused({.method = Method::get, .path = "/api/v1/queues", .body = {}, .query = odd}),
+        {"", 422, "invalid", "consistency"});
 }
 
 }  // namespace

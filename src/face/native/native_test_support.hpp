@@ -42,6 +42,7 @@ struct Ask {
   std::string path;
   std::string body;
   std::vector<http::Header> headers = {};
+  std::string query = {};
 };
 
 class NativeTest : public ::testing::Test {
@@ -51,6 +52,7 @@ class NativeTest : public ::testing::Test {
                                 .method_text = http::method_name(ask.method),
                                 .target = ask.path,
                                 .path = ask.path,
+                                .query = ask.query,
                                 .body = ask.body,
                                 .headers = ask.headers};
     return native_.prepare(request, inbox_);
