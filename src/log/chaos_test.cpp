@@ -55,11 +55,12 @@ struct Chaos {
   std::uint64_t below(std::uint64_t n) { return random() % n; }
   bool chance(std::uint64_t percent) { return below(100) < percent; }
 
-  void open(std::uint64_t id, const Configuration& founders = {}) {
+  void open(std::uint64_t id, const Configuration& founders = {}, std::uint64_t index = 0) {
     auto& node = nodes.at(id);
     auto opened = Log::open(node.disk, {.directory = "log",
                                         .node_id = id,
                                         .founders = founders,
+                                        .founders_index = index,
                                         .segment_bytes = 8192,
                                         .seed = id * 100000 + ++starts,
                                         .preparing = Preparer::Mode::at_once});
@@ -177,7 +178,7 @@ struct Chaos {
     told.http = std::to_string(counter++);
     if (member == nullptr) {
       // Who was removed never comes back under its id.
-      if (!nodes.at(id).ever) open(id, log->configuration());
+      if (!nodes.at(id).ever) open(id, log->configuration(), log->configuration_index());
       if (nodes.at(id).log && nodes.at(id).log->removed()) return;
       if (was_member.contains(id)) return;
       if (log->propose_change({Change::Kind::add_learner, told})) was_member.insert(id);
@@ -251,17 +252,15 @@ struct Chaos {
   void heal() {
     healing = true;
     cut.clear();
-    for (auto& [id, node] : nodes) {
-      node.disk.lose_power_at(0);
-      if (node.ever && !node.log) open(id);
-    }
+    for (auto& [id, node] : nodes) node.disk.lose_power_at(0);
     const auto before = entries.empty() ? 0 : entries.rbegin()->first;
     for (int round = 0; round < 400; ++round) {
       for (auto& [id, node] : nodes) {
+        if (node.ever && !node.log) open(id);
         if (!node.log) continue;
         node.log->tick();
         pump(id);
-        if (node.log->wants_snapshot()) (void)node.log->offer_snapshot(node.applied);
+        if (node.log && node.log->wants_snapshot()) (void)node.log->offer_snapshot(node.applied);
       }
       for (int i = 0; i < 2000 && !mail.empty(); ++i) deliver(0);
       for (auto& [id, node] : nodes) pump(id);
