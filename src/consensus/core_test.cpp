@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "consensus/message.hpp"
+
 namespace jobbie::consensus {
 namespace {
 
@@ -76,7 +78,8 @@ TEST(Core, bad_input_is_refused) {
 
 TEST(Core, compaction_and_eviction_shrink_the_window) {
   const std::array<std::uint64_t, 1> self{1};
-  auto start = start_of(1, conf_state_of(self));
+  const auto conf = conf_state_of(self);
+  auto start = start_of(1, conf);
   std::vector<FetchRange> fetched;
   start.fetch = [&](const FetchRange& range, const EntrySink& sink) {
     fetched.push_back(range);
@@ -165,6 +168,78 @@ TEST(Core, three_voters_elect_replicate_and_hand_over) {
   trio.settle();
   EXPECT_EQ(trio.cores[2]->status().role, Role::leader);
   EXPECT_EQ(trio.cores[1]->status().role, Role::follower);
+}
+
+TEST(Core, a_snapshot_is_sent_when_there_is_one_that_knows_the_receiver) {
+  const std::array<std::uint64_t, 1> self{1};
+  const std::array<std::uint64_t, 1> learner{2};
+  const auto alone = conf_state_of(self);
+  const auto both = conf_state_of(self, learner);
+  // A log that begins behind entry 9, and a learner that has nothing.
+  auto start = start_of(1, both);
+  start.base = {9, 1};
+  start.applied = start.last_index = start.hard_state.commit = 9;
+  const auto core = make(start);
+  const auto run = [&] {
+    std::vector<std::string> snapshots;
+    while (const auto ready = core->ready()) {
+      auto last = ready->committed.empty() ? 0 : ready->committed.back().index;
+      const auto take = [&](std::span<const MessageView> messages) {
+        for (const auto& m : messages)
+          if (m.snapshot_index != 0) snapshots.emplace_back(m.bytes);
+      };
+      take(ready->messages);
+      const auto light = core->advance_append();
+      take(light.messages);
+      if (!light.committed.empty()) last = light.committed.back().index;
+      if (last != 0) core->advance_apply_to(last);
+    }
+    return snapshots;
+  };
+  ASSERT_TRUE(core->campaign());
+  EXPECT_TRUE(run().empty());
+  // MsgAppendResponse, to 1, from 2, term 2, index 9: refused, there is nothing after entry 1.
+  ASSERT_TRUE(core->step("\x08\x04\x10\x01\x18\x02\x20\x02\x30\x09\x50\x01\x58\x01"));
+  EXPECT_TRUE(run().empty()) << "there is none yet";
+  EXPECT_TRUE(core->status().wants_snapshot);
+  const auto heard = [&] {
+    // MsgHeartbeatResponse, to 1, from 2, term 2.
+    EXPECT_TRUE(core->step("\x08\x09\x10\x01\x18\x02\x20\x02"));
+    return run();
+  };
+  ASSERT_TRUE(core->set_snapshot({{9, 1}, alone, "without it"}));
+  EXPECT_TRUE(heard().empty()) << "one that does not know the receiver";
+  core->clear_snapshot();
+  ASSERT_TRUE(core->set_snapshot({{10, 2}, both, "data"}));
+  const auto snapshots = heard();
+  ASSERT_EQ(snapshots.size(), 1u);
+  const auto head = read_head(snapshots[0]);
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->type, kMsgSnapshot);
+  EXPECT_EQ(head->to, 2u);
+  EXPECT_EQ(head->from, 1u);
+  EXPECT_EQ(head->term, 2u);
+  EXPECT_NE(head->snapshot.find("data"), std::string_view::npos);
+}
+
+TEST(MessageHead, is_read_from_anything) {
+  EXPECT_TRUE(read_head(""));
+  EXPECT_FALSE(read_head("\xff"));
+  EXPECT_FALSE(read_head("\x08"));
+  EXPECT_FALSE(
+      read_head("\x4a\x05"
+                "abc"))
+      << "shorter than it says";
+  EXPECT_FALSE(read_head("\x0b\x01")) << "a wire type that there is not";
+  const auto head = read_head(
+      "\x08\x83\x80\x80\x80\x10\x3a\x02"
+      "ab\x3a\x01"
+      "c\x40\x07");
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->type, kMsgAppend) << "the low half, as the core reads it";
+  EXPECT_EQ(head->entry_count, 2u);
+  EXPECT_EQ(head->entry_bytes, 3u);
+  EXPECT_EQ(head->commit, 7u);
 }
 
 TEST(Core, election_time_outs_follow_the_seed) {

@@ -11,6 +11,7 @@ WalOptions Log::wal_options(const Options& options) {
   return {.directory = options.directory,
           .node_id = options.node_id,
           .founders = options.founders,
+          .founders_index = options.founders_index,
           .segment_bytes = options.segment_bytes,
           .seed = options.seed,
           .preparing = options.preparing,

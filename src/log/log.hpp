@@ -33,6 +33,9 @@ struct Options {
   /// What a log is begun with. Without members: this node alone, a voter. Nodes that form a cluster
   /// begin with the same; one that joins begins with what it was told, in which it may be missing.
   Configuration founders;
+  /// Of one that joins: the entry from which on that holds, the teller's configuration_index().
+  /// Entries up to it, which are still to come, do not change it.
+  std::uint64_t founders_index = 0;
   /// About the same on all nodes: a node cannot take an entry that its segments cannot hold.
   std::size_t segment_bytes = 64u << 20;
   /// Of election time-outs, segment salts and reads: random in the product, another one for every

@@ -193,6 +193,20 @@ TEST(Membership, a_configuration_outlives_a_restart_and_is_not_applied_twice) {
   }
 }
 
+TEST(Membership, one_that_joins_late_is_told_what_holds_now) {
+  TestCluster cluster({1});
+  cluster.settle();
+  // Node 2 came, moved, and went.
+  cluster.change(1, {Change::Kind::add_learner, test_member(2)});
+  cluster.change(1, {Change::Kind::update, {.id = 2, .name = "moved"}});
+  cluster.change(1, {Change::Kind::remove, {.id = 2}});
+  cluster.open(3, cluster.log(1).configuration(), cluster.log(1).configuration_index());
+  cluster.change(1, {Change::Kind::add_learner, test_member(3)});
+  cluster.tick(2);
+  EXPECT_EQ(cluster.log(3).configuration(), cluster.log(1).configuration());
+  EXPECT_EQ(cluster.node(3).configured.size(), 1u) << "of what was before, it sees nothing";
+}
+
 TEST(Membership, changes_come_one_at_a_time_and_make_sense) {
   TestCluster cluster({1, 2, 3});
   cluster.lead(1);

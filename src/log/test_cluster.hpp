@@ -79,20 +79,23 @@ class TestCluster {
     for (const auto id : voters) open(id, test_configuration(voters));
   }
 
-  Options options(std::uint64_t id, const Configuration& founders = {}) const {
+  Options options(std::uint64_t id, const Configuration& founders = {},
+                  std::uint64_t founders_index = 0) const {
     return {.directory = "log",
             .node_id = id,
             .founders = founders,
+            .founders_index = founders_index,
             .segment_bytes = kSegment,
             .seed = id * 1000 + starts_,
             .preparing = Preparer::Mode::at_once,
             .test = test};
   }
 
-  void open(std::uint64_t id, const Configuration& founders = {}) {
+  void open(std::uint64_t id, const Configuration& founders = {},
+            std::uint64_t founders_index = 0) {
     ++starts_;
     auto& node = nodes.try_emplace(id, id).first->second;
-    auto opened = Log::open(node.disk, options(id, founders));
+    auto opened = Log::open(node.disk, options(id, founders, founders_index));
     ASSERT_TRUE(opened) << opened.error().message;
     node.log = std::move(*opened);
     const auto started = node.log->start(node.applied);

@@ -49,7 +49,8 @@ base::Result<std::unique_ptr<Wal>> Wal::open(Disk& disk, const WalOptions& optio
 /// A new log: its first record is a snapshot, of nothing unless somebody has a state.
 base::Result<void> Wal::begin() {
   node_id_ = options_.node_id;
-  Configured first{.configuration = options_.founders, .index = options_.begin_at.index};
+  Configured first{.configuration = options_.founders,
+                   .index = std::max(options_.begin_at.index, options_.founders_index)};
   if (first.configuration.members.empty())
     first.configuration.members.push_back({.id = node_id_, .voter = true});
   first.joined = first.configuration.find(node_id_) != nullptr;

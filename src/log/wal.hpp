@@ -44,10 +44,11 @@ inline constexpr consensus::Position kBootstrap{1, 1};
 
 struct WalOptions {
   std::string directory;
-  // The three: of a log that is begun.
+  // The four: of a log that is begun.
   std::uint64_t node_id = 1;
   consensus::Position begin_at = kBootstrap;
-  Configuration founders;  ///< without members: this node alone
+  Configuration founders;            ///< without members: this node alone
+  std::uint64_t founders_index = 0;  ///< from which on they hold, if not from the beginning
   std::size_t segment_bytes = 64u << 20;
   /// Of the salts: unknown to clients, so that no payload can look like a record.
   std::uint64_t seed = 0;

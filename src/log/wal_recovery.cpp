@@ -138,8 +138,14 @@ base::Result<void> WalRecovery::accept(Wal::Segment& segment, const RecordView& 
   while (const auto entry = entries.next()) {
     const auto next = terms.last().index + 1;
     const bool first = count++ == 0;
-    if (entry->index <= terms.base().index || entry->index > next) return unsound();
+    if (entry->index == 0 || entry->index > next) return unsound();
     if (!first && entry->index != next) return unsound();
+    if (entry->index <= terms.base().index) {
+      // A tail was replaced from a place on that segments before this one had. They were cut, so
+      // the entry is applied and not needed: the log begins behind it.
+      forget_entries({entry->index, entry->term});
+      continue;
+    }
     if (entry->term < *terms.term(entry->index - 1)) return unsound();
     if (first) {
       // The marks of all segments so far are still in found_.
@@ -157,11 +163,7 @@ base::Result<void> WalRecovery::accept(Wal::Segment& segment, const RecordView& 
 bool WalRecovery::accept_state(const Wal::Segment& segment, const StateView& state) {
   auto& terms = wal_.terms_;
   if (!expected_ || state.reset) {
-    terms.reset(state.base);
-    for (auto& earlier : found_) {
-      earlier.marks.clear();
-      earlier.max_index = 0;
-    }
+    forget_entries(state.base);
   } else if (state.base != terms.last()) {
     return false;
   }
@@ -172,6 +174,15 @@ bool WalRecovery::accept_state(const Wal::Segment& segment, const StateView& sta
   if (!configured) return false;
   wal_.set_configured(*std::move(configured));
   return true;
+}
+
+/// The log begins behind `base`.
+void WalRecovery::forget_entries(const consensus::Position& base) {
+  wal_.terms_.reset(base);
+  for (auto& earlier : found_) {
+    earlier.marks.clear();
+    earlier.max_index = 0;
+  }
 }
 
 /// Version 1 told the core's configuration: of ids, all of them voters.

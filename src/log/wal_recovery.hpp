@@ -38,6 +38,7 @@ class WalRecovery {
   [[nodiscard]] base::Result<void> accept(Wal::Segment& segment, const RecordView& record,
                                           std::uint64_t offset);
   [[nodiscard]] bool accept_state(const Wal::Segment& segment, const StateView& state);
+  void forget_entries(const consensus::Position& base);
   [[nodiscard]] base::Result<Configured> configured_by_core(const StateView& state) const;
   [[nodiscard]] base::Result<void> check_nothing_follows(std::size_t last);
   [[nodiscard]] base::Result<void> rewrite_last_record();

@@ -263,6 +263,22 @@ TEST_F(WalFixture, a_configuration_is_durable_with_its_record) {
   EXPECT_EQ(wal->configured(), configured);
 }
 
+TEST_F(WalFixture, a_tail_replaced_across_a_segment_that_is_cut_is_found_again) {
+  open();
+  const std::string large(1500, 'x');
+  std::uint64_t next = 2;
+  while (wal->segment_count() < 2) ASSERT_TRUE(append(2, next++, {large}));
+  // The last entry of the first segment, and the one in the second, are replaced; then cut.
+  const auto replaced = next - 2;
+  ASSERT_TRUE(append(3, replaced, {"other"}));
+  ASSERT_TRUE(append(3, replaced + 1, {"more"}, replaced));
+  ASSERT_TRUE(wal->cut(replaced));
+  ASSERT_EQ(wal->segment_count(), 1u);
+  open();
+  EXPECT_EQ(wal->terms().base(), (consensus::Position{replaced, 3}));
+  EXPECT_EQ(read(replaced + 1, replaced + 2), (std::vector<std::string>{"more"}));
+}
+
 TEST_F(WalFixture, a_reset_log_begins_behind_its_new_base) {
   open();
   const std::string large(1000, 'x');
