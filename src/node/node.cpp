@@ -28,10 +28,12 @@ base::Result<std::unique_ptr<Node>> Node::open(Options options) {
   auto driver = Driver::open(node->options_, *node->options_.clock);
   if (!driver) return std::unexpected(driver.error());
   node->driver_ = *std::move(driver);
-  node->readers_ = std::make_unique<Readers>(node->driver_->store(), kReaderThreads,
-                                             node->options_.bounds.reads);
-  node->searchers_ = std::make_unique<Readers>(node->driver_->store(), kSearchThreads,
-                                               node->options_.bounds.searches);
+  const auto& bounds = node->options_.bounds;
+  node->readers_ = std::make_unique<Readers>(
+      node->driver_->store(), Readers::Options{.threads = kReaderThreads, .bound = bounds.reads});
+  node->searchers_ = std::make_unique<Readers>(
+      node->driver_->store(),
+      Readers::Options{.threads = kSearchThreads, .bound = bounds.searches, .pace = Pace::gentle});
   node->bulks_ = std::make_unique<BulkRunner>(*node, node->options_.bounds.bulks);
   node->driver_->use(*node->readers_, *node->searchers_, *node->bulks_);
   node->ready_ = true;
