@@ -142,6 +142,27 @@ base::Result<log::Member> decode_member(std::string_view bytes) {
   return member;
 }
 
+std::string encode(const Welcome& welcome) {
+  std::string out;
+  ByteWriter writer(out);
+  writer.u8(kVersion);
+  writer.var(welcome.index);
+  writer.bytes(log::encode(welcome.configuration));
+  return out;
+}
+
+base::Result<Welcome> decode_welcome(std::string_view bytes) {
+  ByteReader reader(bytes);
+  if (!begins(reader)) return bad("a version that is not known here");
+  Welcome welcome;
+  welcome.index = reader.var();
+  auto configuration = log::decode_configuration(reader.bytes());
+  if (!configuration) return bad(configuration.error().message);
+  if (!ended(reader)) return bad("a welcome of the wrong length");
+  welcome.configuration = *std::move(configuration);
+  return welcome;
+}
+
 std::string encode_manage(std::uint64_t number, const call::ClusterChange& change) {
   std::string out;
   ByteWriter writer(out);

@@ -64,6 +64,12 @@ struct Managed {
                                        const call::Call& call);
 [[nodiscard]] std::string encode_number(std::uint64_t number);
 [[nodiscard]] std::string encode_member(const log::Member& member);
+/// The configuration that a newcomer begins with, and the entry from which on it holds.
+struct Welcome {
+  std::uint64_t index = 0;
+  log::Configuration configuration;
+};
+[[nodiscard]] std::string encode(const Welcome& welcome);
 [[nodiscard]] std::string encode_manage(std::uint64_t number, const call::ClusterChange& change);
 [[nodiscard]] std::string encode(const Managed& managed);
 
@@ -72,6 +78,7 @@ struct Managed {
 [[nodiscard]] base::Result<Replied> decode_reply(std::string_view bytes);
 [[nodiscard]] base::Result<std::uint64_t> decode_number(std::string_view bytes);
 [[nodiscard]] base::Result<log::Member> decode_member(std::string_view bytes);
+[[nodiscard]] base::Result<Welcome> decode_welcome(std::string_view bytes);
 [[nodiscard]] base::Result<std::pair<std::uint64_t, call::ClusterChange>> decode_manage(
     std::string_view bytes);
 [[nodiscard]] base::Result<Managed> decode_managed(std::string_view bytes);

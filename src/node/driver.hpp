@@ -60,11 +60,6 @@ struct Adoption {
 /// Owned by the node's thread from open() on; nothing here is shared.
 class Driver {
  public:
-  /// What a log is begun with where there is none.
-  struct Beginning {
-    std::uint64_t node_id = 1;
-    log::Configuration founders;
-  };
   /// Loads the database and replays the log behind it. A node that is alone then leads.
   static base::Result<std::unique_ptr<Driver>> open(const Ground& ground,
                                                     const Beginning& beginning);
@@ -197,6 +192,7 @@ class Driver {
   // Letters (letters.cpp).
   void take_mail(std::vector<Letter>& mail);
   void take_frame(Frame frame);
+  void step(std::string_view message);
   void take_forward(const Frame& frame);
   void take_reply(const Frame& frame);
   void take_link(const Link& link);

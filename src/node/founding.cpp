@@ -23,7 +23,7 @@ constexpr std::int64_t kReportUs = 10'000'000;
 struct Node::Founding {
   peer::Hello self;
   cluster::Forming forming;
-  std::optional<log::Configuration> begins_with;
+  std::optional<cluster::Welcome> begins_with;
   std::int64_t next_step_us = 0;
   std::int64_t next_report_us = 0;
 };
@@ -42,7 +42,11 @@ base::Result<void> Node::form() {
   }
   if (!founding.begins_with) return {};
   may_stop_ = false;
-  if (auto opened = open_driver(self.node_id, *founding.begins_with); !opened) return opened;
+  if (auto opened = open_driver({.node_id = self.node_id,
+                                 .founders = founding.begins_with->configuration,
+                                 .founders_index = founding.begins_with->index});
+      !opened)
+    return opened;
   const auto known = hello(self.node_id, driver_->configuration().cluster_id);
   transport_->introduce(known);
   driver_->connect(*transport_, known);
@@ -53,7 +57,7 @@ base::Result<void> Node::form() {
                             {{"node", std::string_view(options_.name)},
                              {"id", self.node_id},
                              {"cluster", driver_->configuration().cluster_id},
-                             {"nodes", std::uint64_t{founding.begins_with->members.size()}}});
+                             {"nodes", std::uint64_t{founding.begins_with->configuration.members.size()}}});
   return {};
 }
 
@@ -93,13 +97,17 @@ void Node::take_letters(Founding& founding) {
 
 void Node::take_frame(Founding& founding, const Frame& frame) {
   const auto kind = static_cast<Kind>(frame.kind);
-  if (kind == Kind::found || kind == Kind::welcome) {
+  if (kind == Kind::found) {
     auto configuration = log::decode_configuration(frame.bytes);
-    if (!configuration || configuration->find(founding.self.node_id) == nullptr) return;
-    if (kind == Kind::found && !founding.forming.accepts(frame.from, *configuration)) return;
-    founding.begins_with = *std::move(configuration);
+    if (configuration && founding.forming.accepts(frame.from, *configuration))
+      founding.begins_with = {.index = 0, .configuration = *std::move(configuration)};
+  } else if (kind == Kind::welcome) {
+    auto welcome = cluster::decode_welcome(frame.bytes);
+    if (welcome && welcome->configuration.find(founding.self.node_id) != nullptr)
+      founding.begins_with = *std::move(welcome);
   } else if (kind == Kind::founded) {
-    if (founding.forming.begun(frame.from)) founding.begins_with = founding.forming.founders();
+    if (founding.forming.begun(frame.from))
+      founding.begins_with = {.index = 0, .configuration = founding.forming.founders()};
   } else if (kind == Kind::invite) {
     transport_->send(frame.from, wire(Kind::join),
                      cluster::encode_member({.id = founding.self.node_id,
@@ -141,7 +149,7 @@ void Node::further(Founding& founding) {
     const auto founders = founding.forming.founders();
     for (const auto node : step.to)
       transport_->send(node, wire(Kind::found), log::encode(founders));
-    if (step.to.empty()) founding.begins_with = founders;
+    if (step.to.empty()) founding.begins_with = {.index = 0, .configuration = founders};
   }
   if (now < founding.next_report_us || options_.journal == nullptr) return;
   founding.next_report_us = now + kReportUs;

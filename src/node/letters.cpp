@@ -56,8 +56,7 @@ void Driver::take_frame(Frame frame) {
   switch (static_cast<Kind>(frame.kind)) {
     case Kind::log:
       if (frame.from == log_->leader_id()) leader_seen_us_ = now_us_;
-      static_cast<void>(log_->step(frame.bytes));
-      return;
+      return step(frame.bytes);
     case Kind::forward:
       return take_forward(frame);
     case Kind::reply:
@@ -85,6 +84,18 @@ void Driver::take_frame(Frame frame) {
     case Kind::invite:
       return;  // this node has its log already
   }
+}
+
+/// What cannot be taken may be lost, as on any network; but where there is only no room before the
+/// next write, that is done first.
+void Driver::step(std::string_view message) {
+  const auto stepped = log_->step(message);
+  if (stepped || stepped.error().code != log::kLogBusy || broken_) return;
+  if (auto pumped = pump(); !pumped) {
+    broken_ = pumped.error();
+    return;
+  }
+  static_cast<void>(log_->step(message));
 }
 
 /// A call of another node: into the backlog, as if its caller were here.

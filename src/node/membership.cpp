@@ -90,7 +90,8 @@ void Membership::join(const log::Member& member) {
   const auto& configuration = log_.configuration();
   if (configuration.find(member.id) != nullptr) {
     transport_.send(member.id, cluster::wire(cluster::Kind::welcome),
-                    log::encode(configuration));
+                    cluster::encode(cluster::Welcome{.index = log_.configuration_index(),
+                                                     .configuration = configuration}));
     return;
   }
   if (const auto* namesake = configuration.find_name(member.name)) {

@@ -58,7 +58,7 @@ base::Result<void> Node::open_alone() {
   const auto id = draw_id();
   alone.members.push_back(
       {.id = id, .name = options_.name, .address = {}, .http = {}, .voter = true});
-  if (auto opened = open_driver(id, alone); !opened) return opened;
+  if (auto opened = open_driver({.node_id = id, .founders = alone}); !opened) return opened;
   if (driver_->configuration().members.size() <= 1) return {};
   return std::unexpected(base::Error{
       .code = "is_clustered",
@@ -66,19 +66,22 @@ base::Result<void> Node::open_alone() {
                  "--cluster, or, if the others are lost for good, see `jobbie cluster recover`."});
 }
 
-base::Result<void> Node::open_driver(std::uint64_t node_id, const log::Configuration& founders) {
+base::Result<void> Node::open_driver(const Beginning& beginning) {
   auto driver = Driver::open({.options = options_,
                               .clock = *options_.clock,
                               .shared = shared_,
                               .intake = intake_,
                               .mailbox = mailbox_},
-                             {.node_id = node_id, .founders = founders});
+                             beginning);
   if (!driver) return std::unexpected(driver.error());
   driver_ = *std::move(driver);
-  readers_ =
-      std::make_unique<Readers>(driver_->store(), kReaderThreads, options_.bounds.reads);
-  searchers_ =
-      std::make_unique<Readers>(driver_->store(), kSearchThreads, options_.bounds.searches);
+  readers_ = std::make_unique<Readers>(
+      driver_->store(),
+      Readers::Options{.threads = kReaderThreads, .bound = options_.bounds.reads});
+  searchers_ = std::make_unique<Readers>(
+      driver_->store(), Readers::Options{.threads = kSearchThreads,
+                                         .bound = options_.bounds.searches,
+                                         .pace = Pace::gentle});
   driver_->use(*readers_, *searchers_, *bulks_);
   return {};
 }
@@ -118,7 +121,7 @@ base::Result<void> Node::open_cluster() {
   const auto exists = log::Log::exists(*disk, log_directory(options_));
   if (!exists) return std::unexpected(exists.error());
   if (!*exists) return open_transport(hello(draw_id(), 0));
-  if (auto opened = open_driver(0, {}); !opened) return opened;
+  if (auto opened = open_driver({}); !opened) return opened;
   const auto self = hello(driver_->node_id(), driver_->configuration().cluster_id);
   if (auto opened = open_transport(self); !opened) return opened;
   driver_->connect(*transport_, self);
@@ -183,7 +186,7 @@ base::Result<void> Node::swap_state() {
   searchers_.reset();
   if (auto adopted = driver_->adopt(); !adopted) return adopted;
   driver_.reset();
-  if (auto opened = open_driver(0, {}); !opened) return opened;
+  if (auto opened = open_driver({}); !opened) return opened;
   driver_->connect(*transport_, hello(driver_->node_id(), driver_->configuration().cluster_id));
   driver_->announce(options_.cluster->peers);
   ready_ = !draining_;

@@ -71,6 +71,13 @@ struct Options {
   std::function<void(const base::Error&)> on_fatal;
 };
 
+/// What a log is begun with where there is none.
+struct Beginning {
+  std::uint64_t node_id = 1;
+  log::Configuration founders;
+  std::uint64_t founders_index = 0;  ///< from which on they are; zero: from the beginning
+};
+
 class BulkRunner;
 class Discovery;
 class Driver;
@@ -111,7 +118,7 @@ class Node final : public call::Service {
   Node(Options options, std::unique_ptr<SystemClock> clock);
   base::Result<void> open_alone();
   base::Result<void> open_cluster();
-  base::Result<void> open_driver(std::uint64_t node_id, const log::Configuration& founders);
+  base::Result<void> open_driver(const Beginning& beginning);
   base::Result<void> open_transport(const peer::Hello& self);
   [[nodiscard]] peer::Hello hello(std::uint64_t node_id, std::uint64_t cluster_id) const;
   void run();

@@ -2,7 +2,10 @@
 #include "node/readers.hpp"
 
 #include <chrono>
+#include <unistd.h>
 #include <utility>
+
+#include <sys/resource.h>
 
 #include "node/deliver.hpp"
 #include "store/store.hpp"
@@ -33,15 +36,20 @@ base::Result<call::Why> why_of(const FoundJob& job) {
 /// How long a search waits for the database to catch up.
 constexpr std::chrono::milliseconds kCatchUp{5'000};
 
+/// Each step of the nice value takes a tenth off a thread's weight: at ten a tenth is left. Less
+/// would let a busy node starve a search until its time is over.
+constexpr int kGentle = 10;
+
 call::Trouble trouble_of_search(const base::Error& error) {
   return error.code == "search_too_slow" ? call::Trouble::too_slow : call::Trouble::unreadable;
 }
 
 }  // namespace
 
-Readers::Readers(store::Store& store, std::size_t threads, std::size_t bound)
-    : store_(store), bound_(bound) {
-  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+Readers::Readers(store::Store& store, const Options& options)
+    : store_(store), bound_(options.bound) {
+  for (std::size_t i = 0; i < options.threads; ++i)
+    threads_.emplace_back([this, pace = options.pace] { work(pace); });
 }
 
 Readers::~Readers() {
@@ -74,7 +82,10 @@ void Readers::add(Question question) {
   deliver(std::move(question.call));
 }
 
-void Readers::work() {
+void Readers::work(Pace pace) {
+  // Of this thread alone, as Linux has it. Should it be refused, searches merely cost more.
+  if (pace == Pace::gentle)
+    static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kGentle));
   while (true) {
     Question question;
     {

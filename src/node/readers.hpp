@@ -19,10 +19,22 @@ class Store;
 
 namespace jobbie::node {
 
+/// How much of a processor the threads claim when others want it too.
+enum class Pace : std::uint8_t {
+  usual,
+  gentle,  ///< a tenth of a usual thread's share: for questions that may read everything
+};
+
 class Readers {
  public:
+  struct Options {
+    std::size_t threads = 1;
+    std::size_t bound = 1;  ///< questions that wait
+    Pace pace = Pace::usual;
+  };
+
   /// `store` must outlive the readers.
-  Readers(store::Store& store, std::size_t threads, std::size_t bound);
+  Readers(store::Store& store, const Options& options);
   ~Readers();
 
   /// From any thread. Answers the call's query and delivers it; `overloaded` when too many wait.
@@ -39,7 +51,7 @@ class Readers {
     std::uint64_t after = 0;
   };
 
-  void work();
+  void work(Pace pace);
   void add(Question question);
   void answer(const Question& question);
   void search(call::Call& call, const call::SearchQuery& query);

@@ -135,6 +135,7 @@ base::Result<void> Driver::open_log(const Beginning& beginning) {
       *disk_, {.directory = options_.data_dir + "/log",
                .node_id = beginning.node_id,
                .founders = beginning.founders,
+               .founders_index = beginning.founders_index,
                .segment_bytes = options_.segment_bytes,
                .seed = draw(),
                .on_synced = [this](std::int64_t us) { log_syncs_.add(us, stats::kSyncBounds); }});

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "search/text_finder.hpp"
 
 namespace jobbie::search {
 
@@ -81,6 +82,9 @@ class Jq {
   /// would stop with an error (a number has no fields), the answer is no. `json` should be valid;
   /// of text that is not, any answer may come, and nothing worse.
   [[nodiscard]] bool matches(std::string_view json) const;
+  /// The same by walking through every text, also through those that a look at their bytes rules
+  /// out.
+  [[nodiscard]] bool walk_matches(std::string_view json) const;
 
   [[nodiscard]] const std::vector<JqNode>& nodes() const { return nodes_; }
   [[nodiscard]] std::uint16_t root() const { return root_; }
@@ -93,7 +97,7 @@ class Jq {
   [[nodiscard]] bool can_match(std::string_view json) const;
 
   std::vector<JqNode> nodes_;
-  std::vector<std::string> needs_;  ///< texts that a payload without escapes must contain
+  std::vector<TextFinder> needs_;  ///< texts that a payload without escapes must contain
   std::uint16_t root_ = 0;
 };
 

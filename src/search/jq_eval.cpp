@@ -286,8 +286,9 @@ bool occurs(const Pattern& pattern, std::string_view text) {
   return true;
 }
 
-bool Jq::matches(std::string_view json) const {
-  if (!can_match(json)) return false;
+bool Jq::matches(std::string_view json) const { return can_match(json) && walk_matches(json); }
+
+bool Jq::walk_matches(std::string_view json) const {
   const Value value = Evaluation(*this).eval(root_, trimmed(json));
   return value && is_truthy(*value);
 }

@@ -2,59 +2,137 @@
 #include "search/json_scan.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <utility>
 #include <vector>
 
-#include "base/json_text.hpp"
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace jobbie::search {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+/// Of control characters, valid JSON has only those that are space, but within strings none.
+inline bool is_space(char c) { return static_cast<unsigned char>(c) <= ' '; }
+
+inline const char* pass_space(const char* p, const char* end) {
+  while (p != end && is_space(*p)) ++p;
+  return p;
+}
+
+#if defined(__SSE2__)
+using Sixteen = __m128i;
+inline Sixteen same_as(Sixteen bytes, char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); }
+
+/// The first byte in [p, end) that `is_one` marks in sixteen at a time, or the end. The bytes from
+/// `begin` on may be read, so the last few are looked at together with some before them.
+template <typename IsOne>
+inline const char* first_marked(const char* begin, const char* p, const char* end, IsOne is_one) {
+  const auto marks = [&](const char* at) {
+    Sixteen bytes;
+    std::memcpy(&bytes, at, sizeof bytes);
+    return static_cast<unsigned>(_mm_movemask_epi8(is_one(bytes)));
+  };
+  for (; end - p >= 16; p += 16)
+    if (const unsigned found = marks(p); found != 0) return p + std::countr_zero(found);
+  if (p == end || end - begin < 16) return p;
+  const unsigned found = marks(end - 16) >> (16 - (end - p));
+  return found == 0 ? end : p + std::countr_zero(found);
+}
+#endif
+
+/// The next quote or backslash, or the end. Other characters need no look: they were checked.
+inline const char* quote_or_backslash(const char* begin, const char* p, const char* end) {
+#if defined(__SSE2__)
+  p = first_marked(begin, p, end, [](Sixteen bytes) {
+    return _mm_or_si128(same_as(bytes, '"'), same_as(bytes, '\\'));
+  });
+#else
+  static_cast<void>(begin);
+#endif
+  while (p != end && *p != '"' && *p != '\\') ++p;
+  return p;
+}
+
+/// The next quote or bracket, or the end.
+inline const char* quote_or_bracket(const char* begin, const char* p, const char* end) {
+  const auto is_one = [](char c) {
+    return c == '"' || c == '{' || c == '}' || c == '[' || c == ']';
+  };
+#if defined(__SSE2__)
+  p = first_marked(begin, p, end, [](Sixteen bytes) {
+    // One bit parts the two kinds of brackets.
+    const Sixteen curly = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+    return _mm_or_si128(same_as(bytes, '"'),
+                        _mm_or_si128(same_as(curly, '{'), same_as(curly, '}')));
+  });
+#else
+  static_cast<void>(begin);
+#endif
+  while (p != end && !is_one(*p)) ++p;
+  return p;
+}
 
 /// Behind the string whose opening quote has been passed.
-const char* pass_string(const char* p, const char* end) {
-  while (p != end) {
-    p = base::json::text::skip_plain(p, end);
+inline const char* pass_string(const char* begin, const char* p, const char* end) {
+  while (true) {
+    p = quote_or_backslash(begin, p, end);
     if (p == end) return end;
-    const char c = *p++;
-    if (c == '"') return p;
-    if (c == '\\' && p != end) ++p;
+    if (*p == '"') return p + 1;
+    if (end - p < 2) return end;
+    p += 2;
   }
-  return end;
 }
 
 /// Behind the array or object that begins at `p`.
-const char* pass_nested(const char* p, const char* end) {
+const char* pass_nested(const char* begin, const char* p, const char* end) {
   std::size_t depth = 0;
-  while (p != end) {
-    switch (*p++) {
-      case '"':
-        p = pass_string(p, end);
-        break;
-      case '{':
-      case '[':
-        ++depth;
-        break;
-      case '}':
-      case ']':
-        if (--depth == 0) return p;
-        break;
-      default:
-        break;
-    }
+  while (true) {
+    p = quote_or_bracket(begin, p, end);
+    if (p == end) return end;
+    const char c = *p++;
+    if (c == '"')
+      p = pass_string(begin, p, end);
+    else if (c == '{' || c == '[')
+      ++depth;
+    else if (--depth == 0)
+      return p;
   }
-  return end;
 }
 
-const char* pass_value(const char* p, const char* end) {
+inline const char* pass_value(const char* begin, const char* p, const char* end) {
   if (p == end) return end;
-  if (*p == '"') return pass_string(p + 1, end);
-  if (*p == '{' || *p == '[') return pass_nested(p, end);
+  if (*p == '"') return pass_string(begin, p + 1, end);
+  if (*p == '{' || *p == '[') return pass_nested(begin, p, end);
   while (p != end && *p != ',' && *p != '}' && *p != ']' && !is_space(*p)) ++p;
   return p;
+}
+
+/// A member that begins at `p`, behind space and a comma; where the next one begins, or null if
+/// there is none.
+struct Member {
+  std::string_view name;  ///< as it stands between the quotes
+  bool escapes = false;   ///< in the name
+  std::string_view value;
+};
+inline const char* take_member(const char* begin, const char* p, const char* end, Member& out) {
+  p = pass_space(p, end);
+  if (p != end && *p == ',') p = pass_space(p + 1, end);
+  if (p == end || *p != '"') return nullptr;
+  const char* const name = p + 1;
+  p = quote_or_backslash(begin, name, end);
+  out.escapes = p != end && *p == '\\';
+  p = pass_string(begin, p, end);
+  out.name = {name, p == name ? p : p - 1};
+  p = pass_space(p, end);
+  if (p == end || *p != ':') return nullptr;
+  const char* const value = pass_space(p + 1, end);
+  p = pass_value(begin, value, end);
+  out.value = {value, p};
+  return p == value ? nullptr : p;
 }
 
 /// A number as digits d₁d₂… without zeros around them, worth 0.d₁d₂… · 10^exponent.
@@ -101,6 +179,17 @@ Decimal decimal_of(std::string_view text) {
 
 /// Whole numbers of ordinary size, which most are.
 bool small_integer(std::string_view text, std::int64_t& out) {
+  constexpr std::size_t kSafeDigits = 18;
+  if (text.size() <= kSafeDigits && !text.empty() && text.front() != '-') {
+    std::int64_t value = 0;
+    for (const char c : text) {
+      const auto digit = static_cast<unsigned char>(c - '0');
+      if (digit > 9) return false;
+      value = value * 10 + digit;
+    }
+    out = value;
+    return true;
+  }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   return error == std::errc{} && end == text.data() + text.size();
 }
@@ -215,50 +304,28 @@ JsonKind kind_of(std::string_view json) {
   }
 }
 
-JsonScan::JsonScan(std::string_view json) : p_(json.data()), end_(json.data() + json.size()) {
+JsonScan::JsonScan(std::string_view json)
+    : begin_(json.data()), p_(begin_), end_(begin_ + json.size()) {
   if (p_ != end_) ++p_;
 }
 
-void JsonScan::space() {
-  while (p_ != end_ && is_space(*p_)) ++p_;
-}
-
-bool JsonScan::advance() {
-  space();
-  if (p_ != end_ && *p_ == ',') {
-    ++p_;
-    space();
-  }
-  return p_ != end_ && *p_ != '}' && *p_ != ']';
-}
-
-std::string_view JsonScan::take_value() {
-  space();
-  const char* begin = p_;
-  p_ = pass_value(p_, end_);
-  if (p_ == begin) p_ = end_;  // nothing that JSON has: the walk ends
-  return {begin, p_};
-}
-
-std::string_view JsonScan::take_string() {
-  const char* begin = p_ + 1;
-  p_ = pass_string(begin, end_);
-  return {begin, p_ == begin ? p_ : p_ - 1};
-}
-
 bool JsonScan::member(std::string_view& name, std::string_view& value) {
-  if (!advance() || *p_ != '"') return false;
-  name = take_string();
-  space();
-  if (p_ == end_ || *p_ != ':') return false;
-  ++p_;
-  value = take_value();
-  return !value.empty();
+  Member member;
+  const char* const behind = take_member(begin_, p_, end_, member);
+  if (behind == nullptr) return false;
+  p_ = behind;
+  name = member.name;
+  value = member.value;
+  return true;
 }
 
 bool JsonScan::element(std::string_view& value) {
-  if (!advance()) return false;
-  value = take_value();
+  p_ = pass_space(p_, end_);
+  if (p_ != end_ && *p_ == ',') p_ = pass_space(p_ + 1, end_);
+  if (p_ == end_ || *p_ == '}' || *p_ == ']') return false;
+  const char* const first = p_;
+  p_ = pass_value(begin_, p_, end_);
+  value = {first, p_};
   return !value.empty();
 }
 
@@ -286,14 +353,17 @@ std::string_view string_of(std::string_view json, std::string& room) {
 }
 
 std::optional<std::string_view> member_of(std::string_view object, std::string_view name) {
-  JsonScan scan(object);
+  const char* const begin = object.data();
+  const char* const end = begin + object.size();
   std::optional<std::string_view> found;
-  std::string_view key;
-  std::string_view value;
   std::string room;
-  while (scan.member(key, value))
-    if (key == name || (key.find('\\') != key.npos && unquoted(key, room) == name)) found = value;
-  return found;
+  Member member;
+  for (const char* p = object.empty() ? end : begin + 1;;) {
+    p = take_member(begin, p, end, member);
+    if (p == nullptr) return found;
+    if (member.escapes ? unquoted(member.name, room) == name : member.name == name)
+      found = member.value;
+  }
 }
 
 std::uint64_t count_of(std::string_view object_or_array) {
@@ -320,6 +390,8 @@ int compare_numbers(std::string_view a, std::string_view b) {
 }
 
 int compare_json(std::string_view a, std::string_view b) {
+  if (kind_of(a) == JsonKind::number && kind_of(b) == JsonKind::number)
+    return compare_numbers(a, b);
   return compare_values(a, b, base::json::kMaxDepth);
 }
 

@@ -28,12 +28,7 @@ class JsonScan {
   [[nodiscard]] bool element(std::string_view& value);
 
  private:
-  void space();
-  /// Moves behind a separator; whether there was something else than the end.
-  bool advance();
-  std::string_view take_value();
-  std::string_view take_string();
-
+  const char* begin_;
   const char* p_;
   const char* end_;
 };

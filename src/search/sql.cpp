@@ -1,7 +1,6 @@
 // One condition for each field of the filter.
 #include "search/sql.hpp"
 
-#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -140,21 +139,21 @@ void Translator::content(const Filter& filter) {
   if (filter.has_errors)
     compare_row("j.error_count", *filter.has_errors ? ">" : "=", std::int64_t{0});
   for (const auto& tag : filter.tags) condition(predicate(tag, "j.tags"));
-  if (!filter.payload_contains.empty()) condition(predicate(filter.payload_contains, "j.payload"));
+  if (!filter.payload_contains.empty())
+    condition(predicate(TextFinder(filter.payload_contains), "j.payload"));
   if (filter.payload_jq) condition(predicate(*filter.payload_jq, "j.payload"));
   if (!filter.error_contains.empty())
     condition(
         "j.errors_kept > 0 AND EXISTS (SELECT 1 FROM job_error_rows e WHERE e.job = j.seq "
         "AND " +
-        predicate(filter.error_contains, "e.error") + ")");
+        predicate(TextFinder(filter.error_contains), "e.error") + ")");
 }
 
 }  // namespace
 
 bool holds(const Predicate& predicate, std::string_view text) {
   if (const auto* jq = std::get_if<Jq>(&predicate)) return jq->matches(text);
-  const auto& wanted = std::get<std::string>(predicate);
-  return memmem(text.data(), text.size(), wanted.data(), wanted.size()) != nullptr;
+  return std::get<TextFinder>(predicate).in(text);
 }
 
 Where translate(const Request& request, const SequenceRange& range, Path path) {

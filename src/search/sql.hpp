@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "search/filter.hpp"
+#include "search/text_finder.hpp"
 
 namespace jobbie::search {
 
 using Bind = std::variant<std::int64_t, std::string>;
 
 /// What a row is asked that SQL has no words for: `holds(number, text)` in the SQL.
-using Predicate = std::variant<Jq, std::string>;  ///< an expression, or a text to be contained
+using Predicate = std::variant<Jq, TextFinder>;  ///< an expression, or a text to be contained
 [[nodiscard]] bool holds(const Predicate& predicate, std::string_view text);
 
 /// The sequences that can match at all, both ends included. Ids, and with them moments of creation,

@@ -1,14 +1,14 @@
 // The file layer with checksums, over whatever the system's own layer is.
 #include "store/checked_file.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <sqlite3.h>
 #include <string_view>
 
-#include "base/hash.hpp"
+#include "store/read_window.hpp"
 
 namespace jobbie::store {
 namespace {
@@ -16,8 +16,12 @@ namespace {
 /// What SQLite holds for an open main file; the system's own file object follows it in memory.
 struct CheckedFile {
   sqlite3_file base;
-  bool checked;  ///< the header says that pages carry sums
+  bool checked;        ///< the header says that pages carry sums
+  ReadWindow* window;  ///< owned; null for those who do not read ahead
 };
+
+/// What read_ahead() asks the file for, among the numbers that SQLite leaves to others.
+constexpr int kReadAhead = 0x4a'0b'b1;
 
 sqlite3_vfs* system_files() { return sqlite3_vfs_find(nullptr); }
 
@@ -26,9 +30,10 @@ sqlite3_file* inner(sqlite3_file* file) {
 }
 const sqlite3_io_methods& methods(sqlite3_file* file) { return *inner(file)->pMethods; }
 
-std::uint64_t page_sum(const char* page, sqlite3_int64 offset) {
-  const auto number = static_cast<std::uint64_t>(offset) / kPageBytes + 1;
-  return base::hash_bytes({page, kPageBytes - kPageSumBytes}, number);
+CheckedFile* self_of(sqlite3_file* file) { return reinterpret_cast<CheckedFile*>(file); }
+
+std::uint64_t number_of(sqlite3_int64 offset) {
+  return static_cast<std::uint64_t>(offset) / kPageBytes + 1;
 }
 
 bool is_page(int amount, sqlite3_int64 offset) {
@@ -42,36 +47,50 @@ bool header_promises_sums(const char* header) {
          header[20] == static_cast<char>(kPageSumBytes);
 }
 
-/// A page of zeros is a hole: free space that was never written.
-bool is_sound(const char* page, sqlite3_int64 offset) {
-  std::uint64_t kept = 0;
-  std::memcpy(&kept, page + kPageBytes - kPageSumBytes, kPageSumBytes);
-  if (kept == page_sum(page, offset)) return true;
-  return std::all_of(page, page + kPageBytes, [](char c) { return c == 0; });
+int file_close(sqlite3_file* file) {
+  const std::unique_ptr<ReadWindow> ended(self_of(file)->window);
+  self_of(file)->window = nullptr;
+  return methods(file).xClose(inner(file));
 }
 
-int file_close(sqlite3_file* file) { return methods(file).xClose(inner(file)); }
+/// Whether the page came out of the window, or with its block from the disk. If not, it is read by
+/// itself, and that tells what is wrong with it.
+bool read_window(sqlite3_file* file, void* buffer, std::uint64_t number) {
+  ReadWindow& window = *self_of(file)->window;
+  if (window.take(number, buffer)) return true;
+  if (!window.missed(number)) return false;
+  const std::uint64_t first = ReadWindow::first_of(number);
+  const auto offset = static_cast<sqlite3_int64>((first - 1) * kPageBytes);
+  if (methods(file).xRead(inner(file), window.room(), static_cast<int>(ReadWindow::kBytes),
+                          offset) != SQLITE_OK)
+    return false;  // the end of the file is near
+  window.filled(first);
+  return window.take(number, buffer);
+}
 
 int file_read(sqlite3_file* file, void* buffer, int amount, sqlite3_int64 offset) {
+  auto* self = self_of(file);
+  const bool page = is_page(amount, offset);
+  if (page && self->checked && self->window != nullptr && offset != 0 &&
+      read_window(file, buffer, number_of(offset)))
+    return SQLITE_OK;
   const int result = methods(file).xRead(inner(file), buffer, amount, offset);
   if (result != SQLITE_OK) return result;
-  auto* self = reinterpret_cast<CheckedFile*>(file);
   const char* bytes = static_cast<const char*>(buffer);
   if (offset == 0 && amount >= 24) self->checked = header_promises_sums(bytes);
-  if (self->checked && is_page(amount, offset) && !is_sound(bytes, offset))
-    return SQLITE_IOERR_DATA;
+  if (self->checked && page && !is_sound(bytes, number_of(offset))) return SQLITE_IOERR_DATA;
   return SQLITE_OK;
 }
 
 int file_write(sqlite3_file* file, const void* buffer, int amount, sqlite3_int64 offset) {
-  auto* self = reinterpret_cast<CheckedFile*>(file);
+  auto* self = self_of(file);
   const char* bytes = static_cast<const char*>(buffer);
   if (offset == 0 && amount >= 24) self->checked = header_promises_sums(bytes);
   if (!self->checked || !is_page(amount, offset))
     return methods(file).xWrite(inner(file), buffer, amount, offset);
   std::array<char, kPageBytes> page;
   std::memcpy(page.data(), bytes, kPageBytes - kPageSumBytes);
-  const auto sum = page_sum(page.data(), offset);
+  const auto sum = page_sum(page.data(), number_of(offset));
   std::memcpy(page.data() + kPageBytes - kPageSumBytes, &sum, kPageSumBytes);
   return methods(file).xWrite(inner(file), page.data(), amount, offset);
 }
@@ -83,12 +102,27 @@ int file_sync(sqlite3_file* file, int flags) { return methods(file).xSync(inner(
 int file_size(sqlite3_file* file, sqlite3_int64* size) {
   return methods(file).xFileSize(inner(file), size);
 }
-int file_lock(sqlite3_file* file, int level) { return methods(file).xLock(inner(file), level); }
-int file_unlock(sqlite3_file* file, int level) { return methods(file).xUnlock(inner(file), level); }
+/// What was read under other locks may have changed since.
+void locks_change(sqlite3_file* file) {
+  if (self_of(file)->window != nullptr) self_of(file)->window->forget();
+}
+int file_lock(sqlite3_file* file, int level) {
+  locks_change(file);
+  return methods(file).xLock(inner(file), level);
+}
+int file_unlock(sqlite3_file* file, int level) {
+  locks_change(file);
+  return methods(file).xUnlock(inner(file), level);
+}
 int file_check_lock(sqlite3_file* file, int* held) {
   return methods(file).xCheckReservedLock(inner(file), held);
 }
 int file_control(sqlite3_file* file, int what, void* value) {
+  if (what == kReadAhead) {
+    if (self_of(file)->window == nullptr)
+      self_of(file)->window = std::make_unique<ReadWindow>().release();
+    return SQLITE_OK;
+  }
   return methods(file).xFileControl(inner(file), what, value);
 }
 int file_sector(sqlite3_file* file) { return methods(file).xSectorSize(inner(file)); }
@@ -97,6 +131,7 @@ int file_shm_map(sqlite3_file* file, int page, int size, int extend, void volati
   return methods(file).xShmMap(inner(file), page, size, extend, out);
 }
 int file_shm_lock(sqlite3_file* file, int offset, int count, int flags) {
+  locks_change(file);
   return methods(file).xShmLock(inner(file), offset, count, flags);
 }
 void file_shm_barrier(sqlite3_file* file) { methods(file).xShmBarrier(inner(file)); }
@@ -120,9 +155,10 @@ int vfs_open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int*
   auto* system = system_files();
   if ((flags & SQLITE_OPEN_MAIN_DB) == 0)
     return system->xOpen(system, name, file, flags, out_flags);
-  auto* self = reinterpret_cast<CheckedFile*>(file);
+  auto* self = self_of(file);
   self->base.pMethods = nullptr;
   self->checked = false;
+  self->window = nullptr;
   const int result = system->xOpen(system, name, inner(file), flags, out_flags);
   if (result == SQLITE_OK) self->base.pMethods = &kCheckedMethods;
   return result;
@@ -197,6 +233,10 @@ bool has_checksums(Connection& connection) {
   return sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_RESERVE_BYTES, &bytes) ==
              SQLITE_OK &&
          bytes == static_cast<int>(kPageSumBytes);
+}
+
+void read_ahead(Connection& connection) {
+  sqlite3_file_control(connection.handle(), "main", kReadAhead, nullptr);
 }
 
 }  // namespace jobbie::store

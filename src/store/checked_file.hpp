@@ -8,15 +8,11 @@
 // file as any other; what they write has no checksums and is refused.
 #pragma once
 
-#include <cstddef>
-
 #include "base/result.hpp"
+#include "store/page_sums.hpp"
 #include "store/sqlite.hpp"
 
 namespace jobbie::store {
-
-inline constexpr std::size_t kPageBytes = 4096;
-inline constexpr std::size_t kPageSumBytes = 8;
 
 /// The layer's name for sqlite3_open_v2. From any thread.
 [[nodiscard]] const char* checked_files();
@@ -25,5 +21,9 @@ inline constexpr std::size_t kPageSumBytes = 8;
 [[nodiscard]] base::Result<void> begin_checksums(Connection& connection);
 /// Whether the file says that it has checksums.
 [[nodiscard]] bool has_checksums(Connection& connection);
+
+/// For a connection that only reads, and often the whole of a table: pages near one another are
+/// read together.
+void read_ahead(Connection& connection);
 
 }  // namespace jobbie::store

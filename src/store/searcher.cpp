@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include "model/limits.hpp"
+#include "store/checked_file.hpp"
 #include "store/job_rows.hpp"
 #include "store/overlay.hpp"
 #include "store/reader.hpp"
@@ -115,6 +116,7 @@ base::Result<std::unique_ptr<Searcher>> Searcher::open(const std::string& path,
   if (!connection) return std::unexpected(std::move(connection).error());
   auto searcher = std::make_unique<Searcher>();
   searcher->connection_ = *std::move(connection);
+  read_ahead(searcher->connection_);
   // SQLite keeps the address: the searcher does not move.
   if (sqlite3_create_function_v2(searcher->connection_.handle(), "holds", 2,
                                  SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,

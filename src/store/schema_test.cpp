@@ -1,0 +1,55 @@
+// What each version of the schema is, against tests/golden/schema_vN.sql: a migration that has been
+// released must not change.
+#include <fstream>
+#include <sqlite3.h>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "store/migrations.hpp"
+#include "store/store_test_support.hpp"
+
+namespace jobbie::store {
+namespace {
+
+/// The first version that has a golden file; it covers the ones before it.
+constexpr int kFirstGolden = 4;
+
+std::string schema_of(sqlite3* db) {
+  std::string out;
+  const auto add = [](void* to, int, char** values, char**) {
+    static_cast<std::string*>(to)->append(values[0]).append(";\n\n");
+    return 0;
+  };
+  sqlite3_exec(db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name", add,
+               &out, nullptr);
+  return out;
+}
+
+TEST(Schema, EveryVersionIsWhatItWas) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(":memory:", &db), SQLITE_OK);
+  int compared = 0;
+  for (const Migration& migration : migrations()) {
+    ASSERT_EQ(sqlite3_exec(db, std::string(migration.sql).c_str(), nullptr, nullptr, nullptr),
+              SQLITE_OK)
+        << migration.name << ": " << sqlite3_errmsg(db);
+    if (migration.version < kFirstGolden) continue;
+    const auto name = "schema_v" + std::to_string(migration.version) + ".sql";
+    std::ifstream golden(std::string(JOBBIE_SOURCE_DIR) + "/tests/golden/" + name);
+    std::stringstream expected;
+    expected << golden.rdbuf();
+    const auto seen = ::testing::TempDir() + name;
+    std::ofstream(seen) << schema_of(db);
+    EXPECT_EQ(schema_of(db), expected.str())
+        << "A new version gets a new golden file; an old one never changes. Now it is as in "
+        << seen;
+    ++compared;
+  }
+  sqlite3_close(db);
+  EXPECT_GT(compared, 0);
+}
+
+}  // namespace
+}  // namespace jobbie::store
