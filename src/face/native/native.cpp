@@ -77,6 +77,7 @@ constexpr std::array kRoutes = {
     Route{Method::post, "/api/v1/schedules/preview", native::preview},
     Route{Method::get, "/api/v1/schedules/{id}", native::schedule},
     Route{Method::put, "/api/v1/schedules/{id}", native::schedule_update},
+    Route{Method::patch, "/api/v1/schedules/{id}", native::schedule_patch},
     Route{Method::del, "/api/v1/schedules/{id}", native::schedule_delete},
     Route{Method::get, "/api/v1/schedules/{id}/preview", native::schedule_preview},
     Route{Method::post, "/api/v1/schedules/{id}/pause", native::schedule_pause},
@@ -241,7 +242,8 @@ Prepared Native::prepare(const http::Request& request, call::Inbox& inbox, const
     return prepared;
   }
   // What is asked for by a body is not asked for by parameters.
-  if (request.method == Method::post || request.method == Method::put) {
+  if (request.method == Method::post || request.method == Method::put ||
+      request.method == Method::patch) {
     if (const auto problem = refuse_parameters(request.query)) {
       write(*problem, prepared.answer);
       return prepared;
