@@ -64,7 +64,7 @@ class FakeNode final : public call::Service {
 
   void answer_command(call::Call& call) {
     commands_.push_back(call.commands.at(0));
-    audits_ += call.audit ? 1 : 0;
+    if (call.audit) ++audits_;
     if (next_reply_) {
       call.replies.push_back(*std::exchange(next_reply_, std::nullopt));
       if (cancelled_meanwhile_) bulks_.at(0).status = model::BulkStatus::cancelled;
