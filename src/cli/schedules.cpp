@@ -21,11 +21,6 @@ struct ScheduleArguments {
   bool paused = false;
 };
 
-/// What a schedule's answer tells beside what it may be made from.
-constexpr std::string_view kDerived[] = {"id",         "last_run",  "next_run",    "last_job_id",
-                                         "runs",       "next_runs", "created_at",  "depends_on",
-                                         "on_failure", "delay",     "scheduled_at"};
-
 std::string schedule_path(const std::string& id) {
   return "/api/v1/schedules/" + client::encoded(id);
 }
@@ -136,21 +131,14 @@ int create_schedule(Session& session, const ScheduleArguments& a) {
   return kDone;
 }
 
-/// The API replaces a schedule as a whole; here what is not named stays.
+/// What is not named stays.
 int update_schedule(Session& session, const ScheduleArguments& a) {
   const auto id = schedule_id(session, a.id);
   if (!id) return session.fail(id.error());
-  const auto old = session.get(schedule_path(*id));
-  if (!old) return session.fail(old.error());
-  Body kept;
-  for (const auto& [name, value] : old->root().members()) {
-    const bool derived =
-        std::find(std::begin(kDerived), std::end(kDerived), name) != std::end(kDerived);
-    if (!derived && !value.is_null()) kept.raw(name, value.raw());
-  }
-  const auto body = with_arguments(kept.str(), a);
+  const auto body = with_arguments("{}", a);
   if (!body) return session.fail(body.error());
-  const auto made = session.call({.method = "PUT", .target = schedule_path(*id), .body = *body});
+  const auto made = session.call(
+      {.method = "PATCH", .target = schedule_path(*id), .body = *body, .repeatable = true});
   if (!made) return session.fail(made.error());
   print_schedule(session, *made);
   return kDone;

@@ -46,8 +46,14 @@ struct Router::Search {
   Match match;
   std::size_t parameters = 0;
   std::array<std::string_view, Match::kMaxParameters> parameter{};
-  unsigned allowed = 0;  ///< one bit for each method that the path has
+  unsigned allowed = 0;  ///< one bit for each method that the path has; zero: no such path yet
 };
+
+/// A path that is there under another method is there: a variable that would fit as well is not
+/// what was meant.
+bool Router::is_over(const Search& search) {
+  return search.match.outcome == Match::Outcome::found || search.allowed != 0;
+}
 
 void Router::add(Method method, std::string_view pattern, std::size_t route) {
   JOBBIE_CHECK(method != Method::other && pattern.starts_with('/'));
@@ -118,12 +124,12 @@ void Router::walk(Search& search, std::size_t node, std::string_view path,
   for (const auto& [text, child] : here.literals) {
     if (text != segment) continue;
     on(child);
-    if (search.match.outcome == Match::Outcome::found) return;
+    if (is_over(search)) return;
   }
   if (here.variable != kNone && !segment.empty()) {
     search.parameter[search.parameters++] = segment;
     on(here.variable);
-    if (search.match.outcome == Match::Outcome::found) return;
+    if (is_over(search)) return;
     --search.parameters;
   }
   if (here.rest != kNone) {

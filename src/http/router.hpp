@@ -40,8 +40,8 @@ class Router {
  public:
   /// Patterns are `/jobs/{id}/ack`; `{name}` is one segment that is not empty, and `{name*}` as the
   /// last one is all that is left (possibly nothing, slashes included). Where a literal and a
-  /// variable segment both fit, the literal wins. A pattern and method may occur once only. The
-  /// route's number is the caller's. A GET route answers HEAD too.
+  /// variable segment both fit, the literal wins, whatever the method. A pattern and method may
+  /// occur once only. The route's number is the caller's. A GET route answers HEAD too.
   void add(Method method, std::string_view pattern, std::size_t route);
 
   [[nodiscard]] Match match(Method method, std::string_view path) const;
@@ -58,6 +58,7 @@ class Router {
   };
   struct Search;
 
+  static bool is_over(const Search& search);
   void walk(Search& search, std::size_t node, std::string_view path, std::size_t depth) const;
   void arrive(Search& search, std::size_t node) const;
 

@@ -36,7 +36,8 @@ TEST(Router, FindsRoutesAndParameters) {
   EXPECT_EQ(route(Method::head, "/jobs"), 1);
   EXPECT_EQ(route(Method::post, "/jobs"), 2);
   EXPECT_EQ(route(Method::post, "/jobs/fetch"), 3);
-  EXPECT_EQ(route(Method::get, "/jobs/fetch"), 4);
+  EXPECT_EQ(route(Method::get, "/jobs/fetch"), -1);
+  EXPECT_EQ(route(Method::post, "/jobs/fetch/ack"), 6);
   EXPECT_EQ(route(Method::del, "/jobs/7"), 5);
   EXPECT_EQ(route(Method::post, "/jobs/7/ack"), 6);
   EXPECT_EQ(route(Method::get, "/jobs/"), -1);
@@ -62,7 +63,12 @@ TEST(Router, TellsRefusalsApart) {
   const Match wrong = router.match(Method::put, "/jobs");
   EXPECT_EQ(wrong.outcome, Match::Outcome::no_method);
   EXPECT_EQ(wrong.allow, "GET, POST, HEAD");
-  EXPECT_EQ(router.match(Method::other, "/jobs/fetch").allow, "GET, POST, DELETE, HEAD");
+  // The job that would be called `fetch` is not what was meant.
+  const Match literal = router.match(Method::get, "/jobs/fetch");
+  EXPECT_EQ(literal.outcome, Match::Outcome::no_method);
+  EXPECT_EQ(literal.allow, "POST");
+  EXPECT_EQ(router.match(Method::del, "/jobs/fetch").allow, "POST");
+  EXPECT_EQ(router.match(Method::post, "/jobs/7").allow, "GET, DELETE, HEAD");
   for (const char* path : {"/jobs/%", "/jobs/%2", "/jobs/%zz", "/jobs/a%00"})
     EXPECT_EQ(router.match(Method::get, path).outcome, Match::Outcome::bad_path) << path;
   std::string deep;

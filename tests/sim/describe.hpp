@@ -40,6 +40,7 @@ std::string show(base::JobId id);
 /// is the field where the rule book does not name one.
 bool same(const command::Reply& expected, const command::Reply& got);
 bool same(const std::vector<model::BulkError>& expected, const std::vector<model::BulkError>& got);
+bool same(const model::BulkRecord& expected, const model::BulkRecord& got);
 
 /// Whether two records of a job say the same, but for the numbers of their arrivals (the order in
 /// the lists counts, see compare.hpp) and the order of what the job waits for.

@@ -272,9 +272,18 @@ bool same(const std::vector<model::BulkError>& expected, const std::vector<model
   });
 }
 
+bool same(const model::BulkRecord& expected, const model::BulkRecord& got) {
+  model::BulkRecord other = got;
+  if (same(expected.errors, got.errors)) other.errors = expected.errors;
+  return expected == other;
+}
+
 bool same(const command::Reply& expected, const command::Reply& got) {
   const auto* a = std::get_if<command::Refusal>(&expected);
   const auto* b = std::get_if<command::Refusal>(&got);
+  const auto* bulk = std::get_if<command::BulkReply>(&expected);
+  const auto* other_bulk = std::get_if<command::BulkReply>(&got);
+  if (bulk != nullptr && other_bulk != nullptr) return same(bulk->bulk, other_bulk->bulk);
   const auto* stepped = std::get_if<command::BulkStepped>(&expected);
   const auto* other = std::get_if<command::BulkStepped>(&got);
   if (stepped != nullptr && other != nullptr)

@@ -10,6 +10,7 @@
 
 #include "base/digest.hpp"
 #include "model/limits.hpp"
+#include "model/schedule_fields.hpp"
 
 namespace jobbie::face::native {
 namespace {
@@ -72,6 +73,7 @@ constexpr std::array kRules = {
     Rule{Method::post, "/api/v1/jobs/{id}/priority", manage("job.priority")},
     Rule{Method::post, "/api/v1/schedules", manage("schedule.create")},
     Rule{Method::put, "/api/v1/schedules/{id}", manage("schedule.update")},
+    Rule{Method::patch, "/api/v1/schedules/{id}", manage("schedule.update")},
     Rule{Method::del, "/api/v1/schedules/{id}", manage("schedule.delete")},
     Rule{Method::post, "/api/v1/schedules/{id}/pause", manage("schedule.pause")},
     Rule{Method::post, "/api/v1/schedules/{id}/resume", manage("schedule.resume")},
@@ -116,7 +118,11 @@ class CommandCheck {
                        [&](const base::Blob& pattern) { return grant_.covers(pattern.view()); });
   }
   bool operator()(const command::CreateSchedule& c) const { return allows(c.spec.job.queue); }
-  bool operator()(const command::UpdateSchedule& c) const { return allows(c.spec.job.queue); }
+  bool operator()(const command::UpdateSchedule& c) const {
+    const bool names_queue =
+        c.fields == 0 || (c.fields & model::bit_of(model::ScheduleField::queue)) != 0;
+    return !names_queue || allows(c.spec.job.queue);
+  }
   /// Settings of a queue and a move name one; a worker's queues are for people to read. What names
   /// a job or a schedule alone is judged by the engine. Everything else reaches across queues.
   template <typename Other>

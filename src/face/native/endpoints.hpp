@@ -93,6 +93,7 @@ struct LogRead {
 [[nodiscard]] Outcome schedule(const Input& input);
 [[nodiscard]] Outcome schedule_create(const Input& input);
 [[nodiscard]] Outcome schedule_update(const Input& input);
+[[nodiscard]] Outcome schedule_patch(const Input& input);
 [[nodiscard]] Outcome schedule_delete(const Input& input);
 [[nodiscard]] Outcome schedule_pause(const Input& input);
 [[nodiscard]] Outcome schedule_resume(const Input& input);

@@ -3,6 +3,7 @@
 
 #include "face/native/native_test_support.hpp"
 #include "face/parameters.hpp"
+#include "model/schedule_fields.hpp"
 
 namespace jobbie::face {
 namespace {
@@ -108,6 +109,40 @@ TEST_F(ManageTest, QueueSettings) {
   const auto fairness = command_of<command::SetFairness>(
       {.path = "/api/v1/queues/q/fairness", .body = R"({"fairness":"group"})"});
   EXPECT_EQ(fairness.fairness, model::Fairness::group);
+}
+
+TEST_F(ManageTest, APartOfASchedule) {
+  using model::bit_of;
+  using model::ScheduleField;
+  const auto part = [&](std::string body) {
+    return command_of<command::UpdateSchedule>(
+        {.method = Method::patch,
+         .path = "/api/v1/schedules/" + std::string(kSchedule),
+         .body = std::move(body)});
+  };
+  const auto some = part(R"({"cron":"@daily","timeout_ms":1500,"payload":null,"group":null})");
+  EXPECT_EQ(some.schedule.text(), kSchedule);
+  EXPECT_EQ(some.fields, bit_of(ScheduleField::cron) | bit_of(ScheduleField::timeout) |
+                             bit_of(ScheduleField::payload) | bit_of(ScheduleField::group));
+  EXPECT_EQ(some.spec.cron.view(), "@daily");
+  EXPECT_EQ(some.spec.job.timeout.ms, 1500);
+  EXPECT_EQ(some.spec.job.payload.view(), "null");
+  EXPECT_TRUE(some.spec.job.group.empty());
+  // Every field that can be given has its own bit.
+  const auto all = part(
+      R"({"name":"n","cron":"@daily","timezone":"UTC","catch_up":"all","paused":true,"queue":"q",)"
+      R"("payload":1,"priority":1,"max_retries":1,"unique_key":"k","unique_period":1,)"
+      R"("unique_until":"end","tags":{},"expire_after":1,"retry_backoff":"none",)"
+      R"("retry_base_delay":1,"retry_max_delay":1,"retry_jitter":0,"lease_duration":1,)"
+      R"("max_runtime":1,"timeout":1,"group":"g","roles":[],"required_tags":[],)"
+      R"("target_worker":"w","on_failure":"run",)"
+      R"("traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})");
+  EXPECT_EQ(all.fields, model::kAllScheduleFields);
+  // Nothing is given: nothing changes, and the schedule is shown.
+  const auto none = call({.method = Method::patch,
+                          .path = "/api/v1/schedules/" + std::string(kSchedule),
+                          .body = R"({"delay":null})"});
+  EXPECT_EQ(std::get<call::SchedulesQuery>(none->query).only.text(), kSchedule);
 }
 
 TEST_F(ManageTest, BadSettings) {

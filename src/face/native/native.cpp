@@ -82,6 +82,7 @@ constexpr std::array kRoutes = {
     Route{Method::post, "/api/v1/schedules/preview", native::preview},
     Route{Method::get, "/api/v1/schedules/{id}", native::schedule},
     Route{Method::put, "/api/v1/schedules/{id}", native::schedule_update},
+    Route{Method::patch, "/api/v1/schedules/{id}", native::schedule_patch},
     Route{Method::del, "/api/v1/schedules/{id}", native::schedule_delete},
     Route{Method::get, "/api/v1/schedules/{id}/preview", native::schedule_preview},
     Route{Method::post, "/api/v1/schedules/{id}/pause", native::schedule_pause},
@@ -252,7 +253,8 @@ Prepared Native::prepare(const http::Request& asked, call::Inbox& inbox, const h
     return prepared;
   }
   // What is asked for by a body is not asked for by parameters.
-  if (request.method == Method::post || request.method == Method::put) {
+  if (request.method == Method::post || request.method == Method::put ||
+      request.method == Method::patch) {
     if (const auto problem = refuse_parameters(request.query)) {
       write(*problem, prepared.answer);
       return prepared;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "face/native/words.hpp"
+#include "model/schedule_fields.hpp"
 #include "zone/load_zone.hpp"
 
 namespace jobbie::face::native {
@@ -21,6 +23,42 @@ consteval auto schedule_field_names() {
 }
 
 constexpr Fields kScheduleFields(schedule_field_names());
+
+using model::ScheduleField;
+
+/// What each of the fields sets; nothing: it cannot be given.
+constexpr std::array<std::optional<ScheduleField>, kOwnFields.size() + kJobFieldNames.size()>
+    kParts = {ScheduleField::name,
+              ScheduleField::cron,
+              ScheduleField::zone,
+              ScheduleField::catch_up,
+              ScheduleField::paused,
+              ScheduleField::queue,
+              ScheduleField::payload,
+              ScheduleField::priority,
+              ScheduleField::max_retries,
+              ScheduleField::unique_key,
+              ScheduleField::unique_period,
+              ScheduleField::unique_until,
+              ScheduleField::tags,
+              std::nullopt,  // scheduled_at
+              ScheduleField::expire_after,
+              ScheduleField::retry_backoff,
+              ScheduleField::retry_base_delay,
+              ScheduleField::retry_max_delay,
+              ScheduleField::retry_jitter,
+              ScheduleField::lease,
+              ScheduleField::max_runtime,
+              ScheduleField::timeout,
+              ScheduleField::timeout,  // timeout_ms
+              ScheduleField::group,
+              ScheduleField::roles,
+              ScheduleField::required_tags,
+              ScheduleField::target_worker,
+              std::nullopt,  // depends_on
+              ScheduleField::on_failure,
+              ScheduleField::traceparent,
+              std::nullopt};  // delay
 
 /// The search for a run looks 40 years ahead, and rules are read again when a schedule is changed.
 constexpr base::Duration kZoneBefore = base::days(366);
@@ -51,11 +89,37 @@ bool ScheduleReader::read(model::ScheduleSpec& spec, base::Instant now) {
   if (!body_.object(kScheduleFields, member, kNulls)) return false;
   if (spec.name.empty()) return body_.refuse_missing("name");
   if (spec.cron.empty()) return body_.refuse_missing("cron");
-  if (!jobs_.complete(spec.job)) return false;
+  return jobs_.complete(spec.job) && read_zone(spec, now);
+}
+
+bool ScheduleReader::read_part(model::ScheduleSpec& spec, std::uint64_t& fields,
+                               base::Instant now) {
+  constexpr auto kAll = ~std::uint64_t{0};
+  const auto member = [&](std::size_t i) { return read_given(i, spec, fields); };
+  if (!body_.object(kScheduleFields, member, kAll)) return false;
+  const bool zoned = (fields & bit_of(ScheduleField::zone)) != 0;
+  return !zoned || read_zone(spec, now);
+}
+
+bool ScheduleReader::read_zone(model::ScheduleSpec& spec, base::Instant now) {
   auto rules = zone_rules(zone_ ? zone_.view() : "UTC", now);
   if (!rules) return body_.refuse(std::move(rules).error());
   spec.zone = *std::move(rules);
   return true;
+}
+
+bool ScheduleReader::read_given(std::size_t field, model::ScheduleSpec& spec,
+                                std::uint64_t& fields) {
+  const auto part = kParts[field];
+  const bool null = body_.reader().peek() == base::json::Kind::null;
+  if (!part) {  // those that the job of a schedule cannot have
+    return null ? body_.reader().null() : read_member(field, spec);
+  }
+  fields |= bit_of(*part);
+  if (!null || part == ScheduleField::payload) return read_member(field, spec);
+  const bool required =
+      part == ScheduleField::name || part == ScheduleField::cron || part == ScheduleField::queue;
+  return required ? body_.refuse_value("cannot be null") : body_.reader().null();
 }
 
 bool ScheduleReader::read_member(std::size_t field, model::ScheduleSpec& spec) {

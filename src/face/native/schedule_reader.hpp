@@ -1,6 +1,7 @@
 // A schedule as a caller asks for it, read from a request. Private to the folder.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <string_view>
 
@@ -25,8 +26,13 @@ class ScheduleReader {
 
   [[nodiscard]] bool read(model::ScheduleSpec& spec, base::Instant now);
 
+  /// The same of some fields; `fields` says which. Null gives one its default again.
+  [[nodiscard]] bool read_part(model::ScheduleSpec& spec, std::uint64_t& fields, base::Instant now);
+
  private:
   bool read_member(std::size_t field, model::ScheduleSpec& spec);
+  bool read_given(std::size_t field, model::ScheduleSpec& spec, std::uint64_t& fields);
+  bool read_zone(model::ScheduleSpec& spec, base::Instant now);
 
   Body& body_;
   JobReader jobs_;

@@ -105,6 +105,24 @@ std::expected<model::ScheduleSpec, Problem> read_spec(const Input& input) {
   return spec;
 }
 
+Outcome show_schedule(const Input& input, base::ScheduleId id) {
+  static constexpr Shape<model::ScheduleRecord> kWithRuns{
+      .list = "schedules",
+      .what = "schedule",
+      .write =
+          [](Writer& json, const model::ScheduleRecord& record, base::Instant now) {
+            write_schedule_members(json, record);
+            write_next_runs(json, record, now);
+            json.end_object();
+          },
+      .name = kScheduleShape.name,
+      .queue = kScheduleShape.queue};
+  auto exchange =
+      std::make_unique<OneExchange<model::ScheduleRecord>>(input.inbox, kWithRuns, input.id);
+  exchange->query = call::SchedulesQuery{.after = {}, .limit = 1, .only = id};
+  return exchange;
+}
+
 Outcome act_on_schedule(const Input& input, ScheduleAction action,
                         std::unique_ptr<Exchange> exchange) {
   const auto id = schedule_in(input);
@@ -141,21 +159,7 @@ Outcome schedule(const Input& input) {
   if (!id) return std::unexpected(id.error());
   if (auto problem = refuse_parameters(input.request.query))
     return std::unexpected(*std::move(problem));
-  static constexpr Shape<model::ScheduleRecord> kWithRuns{
-      .list = "schedules",
-      .what = "schedule",
-      .write =
-          [](Writer& json, const model::ScheduleRecord& record, base::Instant now) {
-            write_schedule_members(json, record);
-            write_next_runs(json, record, now);
-            json.end_object();
-          },
-      .name = kScheduleShape.name,
-      .queue = kScheduleShape.queue};
-  auto exchange =
-      std::make_unique<OneExchange<model::ScheduleRecord>>(input.inbox, kWithRuns, input.id);
-  exchange->query = call::SchedulesQuery{.after = {}, .limit = 1, .only = *id};
-  return exchange;
+  return show_schedule(input, *id);
 }
 
 Outcome schedule_create(const Input& input) {
@@ -172,6 +176,18 @@ Outcome schedule_update(const Input& input) {
   if (!spec) return std::unexpected(spec.error());
   return call_with(std::make_unique<ScheduleExchange>(input.inbox, 200),
                    command::UpdateSchedule{.schedule = *id, .spec = *std::move(spec)});
+}
+
+Outcome schedule_patch(const Input& input) {
+  const auto id = schedule_in(input);
+  if (!id) return std::unexpected(id.error());
+  command::UpdateSchedule update{.schedule = *id, .spec = {}};
+  Body body(input.request.body);
+  ScheduleReader reader(body, input.options.max_payload_bytes);
+  if (!reader.read_part(update.spec, update.fields, wall_clock()) || !body.finish())
+    return std::unexpected(body.problem());
+  if (update.fields == 0) return show_schedule(input, *id);  // nothing is to change
+  return call_with(std::make_unique<ScheduleExchange>(input.inbox, 200), std::move(update));
 }
 
 Outcome schedule_pause(const Input& input) {
