@@ -15,9 +15,14 @@ class Session {
   wanted = $state(false)
   auth = $state(false)
   scopes = $state<string[] | null>(null)
+  /** Of the key in use. */
+  keyId = $state('')
 
   get readOnly() {
     return this.scopes !== null && !this.scopes.includes('manage') && !this.scopes.includes('admin')
+  }
+  get admin() {
+    return this.scopes === null || this.scopes.includes('admin')
   }
   get mayProduce() {
     return this.scopes === null || this.scopes.some((s) => s === 'produce' || s === 'manage' || s === 'admin')
