@@ -7,7 +7,7 @@ const CUTS: [what: RegExp, instead: string, times: number][] = [
   // Other ways to draw, and helpers for plugins.
   [/\(paths\.(stepped|bars|spline)\s*=\s*\w+\);/g, '', 3],
   [/uPlot\.(assign|fmtNum|rangeNum|rangeLog|rangeAsinh|orient|join|fmtDate|sync|addGap|clipGaps)\s*=\s*\w+;/g, '', 11],
-  [/^\tself\.(valToPos[HV]|addSeries|delSeries|batch|setScale|setSelect|setSeries|addBand|setBand|delBand|posToIdx|posToVal|setLegend) = \w+;/gm, '', 14],
+  [/^\tself\.(addSeries|delSeries|batch|setScale|setSelect|setSeries|addBand|setBand|delBand|posToIdx|posToVal|setLegend) = \w+;/gm, '', 12],
   // Scales are linear, each line has the same times, in seconds; there are no bands between lines.
   [/\bmode == 1\b/g, 'true', 16],
   [/\bmode == 2\b/g, 'false', 16],
