@@ -246,12 +246,13 @@ export const tests = {
     await page.getByText(`${text} / ${text}`).waitFor()
   },
 
-  async 'errors of a kind are retried together'({ open }) {
+  async 'errors of a kind are retried together'({ open, shots }) {
     const { page, go } = await open()
     await go('/errors')
     await page.getByText('SMTP').first().waitFor()
     await page.getByRole('button', { name: 'Retry' }).first().click()
     await dialog(page).getByText(/This will retry/).waitFor()
+    if (shots) await page.screenshot({ path: `${shots}/bulk-dialog.png` })
     await dialog(page).getByRole('button', { name: 'Cancel' }).click()
     await page.locator('tbody a').first().click()
     await page.waitForURL(/error_contains=/)

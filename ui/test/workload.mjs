@@ -71,7 +71,7 @@ export function work(api) {
   async function worker(id, queues) {
     while (going) {
       try {
-        const job = await api.post('/fetch', { queues, worker_id: id, hostname: `pod-${id.slice(-2)}`, timeout: 1 })
+        const job = await api.post('/fetch', { queues, worker_id: id, hostname: `pod-xyz-${Number(id.slice(-1)) + 2}`, timeout: 1 })
         if (!job) continue
         await pause(40 + Math.random() * 200)
         if (Math.random() < 0.05) await api.post(`/fail/${job.job_id}`, { lease_id: job.lease_id, error: some(ERRORS, n), retry_in: 30 })
