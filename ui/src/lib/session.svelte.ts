@@ -21,9 +21,6 @@ class Session {
   get readOnly() {
     return this.scopes !== null && !this.scopes.includes('manage') && !this.scopes.includes('admin')
   }
-  get admin() {
-    return this.scopes === null || this.scopes.includes('admin')
-  }
   get mayProduce() {
     return this.scopes === null || this.scopes.some((s) => s === 'produce' || s === 'manage' || s === 'admin')
   }
