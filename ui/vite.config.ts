@@ -1,23 +1,11 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte'
-import { defineConfig, type Plugin } from 'vite'
+import { defineConfig } from 'vite'
+import { lines } from './uplot-lines'
 
 // `JOBBIE_URL=http://127.0.0.1:8080 npm run dev` works on the screens against a running server or mock.
 const server = process.env.JOBBIE_URL ?? 'http://127.0.0.1:21300'
 
-const LATER = /src\/(screens\/(?!Overview)|lib\/(cron|filter)|parts\/(Json|Logs|Menu|Dialog|Confirm|.*Dialog|Search|JobList|QueueInput|QueueSettings|Batch|Bulk|StateMark|Palette|Help|Login))/
-
-// Our charts are lines: without being named, the other ways to draw are left out of the bundle.
-function lines(): Plugin {
-  const unused = /\(paths\.(stepped|bars|spline)\s*=\s*\w+\);/g
-  return {
-    name: 'uplot-lines',
-    transform(code, id) {
-      if (!id.includes('uPlot.esm')) return
-      if (code.match(unused)?.length !== 3) this.error('uPlot is laid out in another way now')
-      return code.replace(unused, '')
-    },
-  }
-}
+const LATER = /src\/(screens\/(?!Overview)|lib\/(cron|filter|kinds|scopes)|parts\/(Json|Logs|Menu|Choices|Confirm|\w*Dialog|Search|JobList|Pager|QueueInput|QueueSettings|Batch|Bulk|StateMark|Overlays|Palette|Help|Login))/
 
 export default defineConfig({
   base: '/ui/',
@@ -27,7 +15,8 @@ export default defineConfig({
     minify: 'terser',
     terserOptions: { module: true, ecma: 2020, compress: { passes: 2 }, format: { comments: false } },
     cssCodeSplit: false,
-    modulePreload: { polyfill: false },
+    // There is next to nothing to preload: the first part is one file.
+    modulePreload: false,
     reportCompressedSize: false,
     // Nothing is put into the page as data: the policy allows no inline script.
     assetsInlineLimit: 0,
@@ -38,7 +27,7 @@ export default defineConfig({
         manualChunks(id) {
           if (id.includes('uplot') || id.endsWith('parts/plot.ts')) return 'plot'
           if (LATER.test(id)) return 'more'
-          if (id.includes('svelte')) return 'core'
+          return 'core'
         },
       },
     },

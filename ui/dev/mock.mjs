@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { admin } from './mock-admin.mjs'
 
 const flag = (name, otherwise) => {
   const at = process.argv.indexOf(`--${name}`)
@@ -522,10 +523,7 @@ on('PUT', `${A}/schedules/:id`, ({ id }, b) => scheduleRow(addSchedule({ ...sche
 on('DELETE', `${A}/schedules/:id`, ({ id }) => { schedules.delete(id); return { schedule_id: id, status: 'deleted' } })
 on('POST', `${A}/schedules/:id/run`, ({ id }) => { const s = schedules.get(id); const j = makeJob(s.queue, {}, { schedule_id: id }); emit('enqueued', j); return { schedule_id: id, status: 'enqueued', job_id: j.id } })
 for (const verb of ['pause', 'resume']) on('POST', `${A}/schedules/:id/${verb}`, ({ id }) => { schedules.get(id).paused = verb === 'pause'; return scheduleRow(schedules.get(id)) })
-on('GET', `${A}/cluster/status`, () => {
-  const index = 48210 + eventId
-  return { node_id: 1, role: 'leader', leader_id: 1, term: 4, applied_index: index, stored_index: index - 40, durable_index: index, state_hash: '8f3a1c209be44d17', live_jobs: [...jobs.values()].filter((j) => !ENDED.includes(j.state)).length, waiting_fetches: 12, store_lag_rows: 40, disk_full: false, now: iso(Date.now()), started_at: iso(started - 4 * 3600e3), nodes: [{ id: 1, name: 'jobbie-0', role: 'leader', applied_index: index }, { id: 2, name: 'jobbie-1', role: 'follower', applied_index: index - 1 }, { id: 3, name: 'jobbie-2', role: 'follower', applied_index: index - 2 }] }
-})
+admin(on, { A, iso, ulid, problem, started, figures: () => ({ index: 48210 + eventId, live: [...jobs.values()].filter((j) => !ENDED.includes(j.state)).length }) })
 
 function events(req, res, q) {
   const types = q.get('types') ? new Set(q.get('types').split(',')) : null

@@ -21,11 +21,13 @@ const SCREENS = (ids) => ({
   cluster: '/cluster',
   events: '/events',
   new: '/new',
+  webhooks: '/webhooks',
+  webhook: `/webhooks/${ids.webhook}`,
   keys: '/keys',
 })
-const NEEDS_DATA = { overview: 'emails.send', queues: 'emails.send', queue: 'job_', jobs: 'job_', job: 'Attempt history', dead: 'Last error', pending: 'Why is it not running', errors: 'SMTP', schedules: 'daily-report', schedule: 'Next runs', batches: 'batch_', batch: 'job_', groups: 'spring', workers: 'worker-', cluster: 'leader' }
+const NEEDS_DATA = { overview: 'emails.send', queues: 'emails.send', queue: 'job_', jobs: 'job_', job: 'Attempt history', dead: 'Last error', pending: 'Why is it not running', errors: 'SMTP', schedules: 'daily-report', schedule: 'Next runs', batches: 'batch_', batch: 'job_', groups: 'spring', workers: 'worker-', cluster: 'leader', webhooks: 'hooks.example', webhook: 'dead' }
 
-async function check(page, axe, where) {
+export async function check(page, axe, where) {
   // The page's policy lets no script in but its own; the test's goes around it.
   await page.evaluate(axe)
   const violations = await page.evaluate(async () => {
@@ -48,7 +50,7 @@ async function everyScreen({ open, ids, axe, shots }, options, names) {
     if (shots) await page.screenshot({ path: `${shots}/${name}${options.theme === 'dark' ? '-dark' : ''}${options.phone ? '-phone' : ''}.png` })
   }
 }
-const PHONE = ['overview', 'queues', 'queue', 'jobs', 'job', 'errors', 'schedules', 'new-schedule', 'workers', 'events', 'new']
+const PHONE = ['overview', 'queues', 'queue', 'jobs', 'job', 'errors', 'schedules', 'new-schedule', 'workers', 'cluster', 'events', 'webhook', 'keys', 'new']
 const notice = (page, text) => page.locator('.notices').getByText(text).first().waitFor()
 const dialog = (page) => page.locator('dialog[open]')
 
@@ -244,12 +246,13 @@ export const tests = {
     await page.getByText(`${text} / ${text}`).waitFor()
   },
 
-  async 'errors of a kind are retried together'({ open }) {
+  async 'errors of a kind are retried together'({ open, shots }) {
     const { page, go } = await open()
     await go('/errors')
     await page.getByText('SMTP').first().waitFor()
     await page.getByRole('button', { name: 'Retry' }).first().click()
     await dialog(page).getByText(/This will retry/).waitFor()
+    if (shots) await page.screenshot({ path: `${shots}/bulk-dialog.png` })
     await dialog(page).getByRole('button', { name: 'Cancel' }).click()
     await page.locator('tbody a').first().click()
     await page.waitForURL(/error_contains=/)

@@ -8,7 +8,9 @@ import { createRequire } from 'node:module'
 import { chromium } from 'playwright-core'
 import { Server } from './server.mjs'
 import { Api, fill, work } from './workload.mjs'
-import { tests } from './cases.mjs'
+import { admin } from './admin.mjs'
+import { check, tests } from './cases.mjs'
+import { tabs } from './tabs.mjs'
 
 const flag = (name, otherwise = '') => {
   const at = process.argv.indexOf(`--${name}`)
@@ -38,6 +40,7 @@ const ids = mock
       pending: await pick({ state: ['pending'], queue: 'sync.users' }),
       batch: (await api.post('/jobs/search', { payload_contains: 'onerror', limit: 1 })).jobs[0].batch_id,
       schedule: (await api.get('/schedules')).schedules[0].id,
+      webhook: (await api.get('/webhooks')).webhooks[0].id,
     }
   : await fill(api)
 const stopWork = mock ? async () => {} : work(api)
@@ -67,12 +70,12 @@ async function open({ theme = 'light', phone = false } = {}) {
 
 let passed = 0
 const failed = []
-for (const [name, run] of Object.entries(tests)) {
+for (const [name, run] of Object.entries({ ...tests, ...admin, ...tabs })) {
   if (only && !only.split(',').some((part) => name.includes(part))) continue
   const begun = Date.now()
   const opened = []
   try {
-    await run({ server, api, ids, mock, shots, axe, open: async (options) => (opened.push(await open(options)), opened.at(-1)) })
+    await run({ server, api, ids, mock, shots, axe, check, open: async (options) => (opened.push(await open(options)), opened.at(-1)) })
     for (const { complaints } of opened) if (complaints.length) throw new Error(`the browser complains: ${complaints.slice(0, 5).join(' | ')}`)
     passed++
     console.log(`ok    ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`)

@@ -24,7 +24,7 @@ export class Server {
     this.port = port
     this.url = `http://127.0.0.1:${port}`
     this.data = mock ? null : mkdtempSync(join(tmpdir(), 'jobbie-ui-'))
-    this.command = mock ? [process.execPath, fileURLToPath(new URL('../dev/mock.mjs', import.meta.url)), '--port', String(port)] : [binary, 'server', '--data-dir', this.data, '--http', `127.0.0.1:${port}`]
+    this.command = mock ? [process.execPath, fileURLToPath(new URL('../dev/mock.mjs', import.meta.url)), '--port', String(port)] : [binary, 'server', '--data-dir', this.data, '--http', `127.0.0.1:${port}`, '--webhook-allow', '127.0.0.1']
   }
   async up() {
     this.errors = ''

@@ -18,12 +18,13 @@ const api = async (path, body) => (await fetch(`${url}/api/v1${path}`, body ? { 
 const pick = async (filter) => (await api('/jobs/search', { limit: 1, ...filter })).jobs?.[0]?.id
 const [special, dead, pending] = await Promise.all([pick({ payload_contains: 'onerror' }), pick({ state: ['dead'] }), pick({ state: ['pending'], queue: 'sync.users' })])
 const batch = (await api('/batches')).batches?.[0]?.id
+const webhook = (await api('/webhooks')).webhooks?.[0]?.id
 const schedule = (await api('/schedules')).schedules?.[0]?.id
 
 const SCREENS = {
   overview: '/', queues: '/queues', queue: '/queues/emails.send', jobs: '/jobs?state=dead', job: `/jobs/${special}`, dead: `/jobs/${dead}`,
   pending: `/jobs/${pending}`, errors: '/errors', schedules: '/schedules', schedule: `/schedules/${schedule}`, 'new-schedule': '/schedules/new', batches: '/batches', batch: `/batches/${batch}`,
-  groups: '/groups', bulk: '/bulk', workers: '/workers', cluster: '/cluster', events: '/events', new: '/new', keys: '/keys', nothing: '/nowhere',
+  groups: '/groups', bulk: '/bulk', workers: '/workers', cluster: '/cluster', events: '/events', new: '/new', keys: '/keys', webhooks: '/webhooks', webhook: `/webhooks/${webhook}`, nothing: '/nowhere',
 }
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] })
 const context = await browser.newContext({ viewport: phone ? { width: 390, height: 844 } : { width: 1360, height: 880 }, colorScheme: theme, timezoneId: 'UTC', ...(phone ? { isMobile: true, hasTouch: true } : {}) })

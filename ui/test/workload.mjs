@@ -57,6 +57,8 @@ export async function fill(api) {
   await api.post('/queues/emails.send/concurrency', { max: 10 })
   ids.schedule = (await api.post('/schedules', { name: 'daily-report', queue: 'reports.generate', cron: '0 9 * * *', timezone: 'America/New_York', payload: { type: 'daily' } })).id
   await api.post('/schedules', { name: 'sync-users', queue: 'sync.users', cron: '*/15 * * * *', payload: {} })
+  ids.webhook = (await api.post('/webhooks', { url: 'https://hooks.example.com/jobbie', events: ['dead'], queue: 'emails.*', secret: 'of the demo' })).id
+  await api.post('/keys', { name: 'mailer', scopes: ['produce', 'work'], queues: ['emails.*'] })
   await api.post('/workers', { worker_id: 'worker-a1b2c3', hostname: 'pod-xyz-1', concurrency: 10, cores: 4, ram_mb: 8192, queues: ['emails.*'] }).catch(() => {})
   return ids
 }
@@ -69,7 +71,7 @@ export function work(api) {
   async function worker(id, queues) {
     while (going) {
       try {
-        const job = await api.post('/fetch', { queues, worker_id: id, hostname: `pod-${id.slice(-2)}`, timeout: 1 })
+        const job = await api.post('/fetch', { queues, worker_id: id, hostname: `pod-xyz-${Number(id.slice(-1)) + 2}`, timeout: 1 })
         if (!job) continue
         await pause(40 + Math.random() * 200)
         if (Math.random() < 0.05) await api.post(`/fail/${job.job_id}`, { lease_id: job.lease_id, error: some(ERRORS, n), retry_in: 30 })

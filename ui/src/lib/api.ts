@@ -245,19 +245,32 @@ export interface BulkAnswer {
   bulk_operation_id?: string
   estimated_total?: number
 }
+/** What a node cannot know of another is null; a server that runs alone leaves most of it out. */
 export interface ClusterNode {
   id: number | string
   name?: string
+  address?: string | null
+  http?: string | null
   role: string
-  applied_index: number
-  address?: string
-  healthy?: boolean
-  lag?: number
+  voter?: boolean
+  connected?: boolean
+  self?: boolean
+  applied_index?: number
+  matched_index?: number | null
+  lag?: number | null
+  round_trip_ms?: number | null
+  state?: 'probe' | 'replicate' | 'snapshot' | null
+  last_seen?: string | null
 }
 export interface Cluster {
+  cluster_id?: string
   node_id: number | string
+  node?: string
   role: string
+  leader?: string | null
   leader_id: number | string | null
+  commit_index?: number
+  quorum?: number
   term: number
   applied_index: number
   stored_index: number
@@ -271,6 +284,41 @@ export interface Cluster {
   now?: string
   started_at?: string
   nodes: ClusterNode[]
+}
+export interface Key {
+  id: string
+  name: string
+  scopes: string[]
+  queues: string[]
+  last_four: string
+  created_at: string
+  /** Only in the answer that made it. */
+  secret?: string
+}
+export interface Webhook {
+  id: string
+  url: string
+  events: string[]
+  queue: string | null
+  has_secret: boolean
+  active: boolean
+  delivered: number
+  failed: number
+  dropped: number
+  created_at: string
+}
+export interface Delivery {
+  id: string
+  event: string
+  state: 'pending' | 'delivered' | 'failed'
+  job_id: string | null
+  queue: string | null
+  at: string
+  attempts: number
+  next_attempt_at: string | null
+  status: number | null
+  error: string | null
+  ended_at: string | null
 }
 export interface LogLine {
   number: number
@@ -330,6 +378,7 @@ async function ask<T>(method: string, path: string, body?: string, raw: Readonly
   }
   connection.heard()
   if (answer.status === 401) session.refused()
+  if (answer.status === 503 && text.includes('"no_leader"')) connection.leaderless()
   if (!answer.ok) throw refusal(answer.status, text)
   return (text ? parseAnswer(text, raw) : null) as T
 }
@@ -345,7 +394,7 @@ function query(parameters: Record<string, string | number | undefined | null>): 
 }
 
 export const api = {
-  whoami: () => get<{ auth: boolean; scopes: string[]; name?: string }>('/whoami'),
+  whoami: () => get<{ auth: boolean; scopes: string[]; key?: { id: string; name: string } | null }>('/whoami'),
   queues: () => get<{ queues: Queue[]; has_more?: boolean }>('/queues', NO_RAW),
   queue: (name: string) => get<Queue>(`/queues/${at(name)}`, NO_RAW),
   queueAction: (name: string, action: string, body: unknown = {}) =>
@@ -380,6 +429,8 @@ export const api = {
 
   workers: () => get<{ workers: Worker[] }>('/workers', NO_RAW),
   cluster: () => get<Cluster>('/cluster/status', NO_RAW),
+  transfer: (name: string) => post('/cluster/transfer', { to: name }),
+  removeNode: (name: string) => ask('DELETE', `/cluster/nodes/${at(name)}`),
   batches: (cursor?: string | null, status?: string) =>
     get<{ batches: Batch[]; cursor: string | null; has_more: boolean }>(`/batches${query({ cursor, status, limit: 50 })}`),
   batch: (id: string) => get<Batch>(`/batches/${at(id)}`),
@@ -395,6 +446,17 @@ export const api = {
     ask<Schedule>(id ? 'PUT' : 'POST', id ? `/schedules/${at(id)}` : '/schedules', object(members)),
   deleteSchedule: (id: string) => ask('DELETE', `/schedules/${at(id)}`),
 
-  keys: () => get<{ keys: { id: string; name: string; scopes: string[]; queues: string[]; last_four: string; created_at: string }[] }>('/keys', NO_RAW),
+  keys: () => get<{ keys: Key[] }>('/keys', NO_RAW),
+  createKey: (body: { name: string; scopes: string[]; queues?: string[] }) => post<Key>('/keys', body),
+  revokeKey: (id: string) => ask('DELETE', `/keys/${at(id)}`),
+  webhooks: () => get<{ webhooks: Webhook[] }>('/webhooks', NO_RAW),
+  webhook: (id: string) => get<Webhook>(`/webhooks/${at(id)}`, NO_RAW),
+  saveWebhook: (id: string | null, body: Record<string, unknown>) =>
+    ask<Webhook>(id ? 'PUT' : 'POST', id ? `/webhooks/${at(id)}` : '/webhooks', JSON.stringify(body)),
+  deleteWebhook: (id: string) => ask('DELETE', `/webhooks/${at(id)}`),
+  testWebhook: (id: string) => post<Delivery>(`/webhooks/${at(id)}/test`),
+  deliveries: (id: string, state: string, cursor: string) =>
+    get<{ deliveries: Delivery[]; cursor: string | null; has_more: boolean }>(`/webhooks/${at(id)}/deliveries${query({ state, cursor, limit: 50 })}`, NO_RAW),
+  retryDelivery: (id: string, delivery: string) => post(`/webhooks/${at(id)}/deliveries/${at(delivery)}/retry`),
   audit: () => get<{ actions: { number: number; at: string; by: string; address: string | null; action: string; target: string | null; outcome: string }[] }>('/audit', NO_RAW),
 }

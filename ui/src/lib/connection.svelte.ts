@@ -7,6 +7,8 @@ class Connection {
   since = $state(0)
   /** Goes up each time the server comes back: what is shown is then asked for again. */
   epoch = $state(0)
+  /** Since when the cluster has no leader; 0: it has one. */
+  headless = $state(0)
   #timer: ReturnType<typeof setTimeout> | undefined
 
   lost() {
@@ -19,6 +21,14 @@ class Connection {
     if (!this.away) return
     clearTimeout(this.#timer)
     this.away = false
+    this.epoch++
+  }
+  leaderless() {
+    this.headless ||= Date.now()
+  }
+  led() {
+    if (!this.headless) return
+    this.headless = 0
     this.epoch++
   }
   now() {

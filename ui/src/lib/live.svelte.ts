@@ -2,7 +2,8 @@
 import { onDestroy } from 'svelte'
 import { connection } from './connection.svelte'
 import { session } from './session.svelte'
-import { Stream, type FromTab, type Parcel, type ToTab, type Wish } from './stream'
+import { wants, type FromTab, type Parcel, type ToTab, type Wish } from './stream'
+import { inOneTab } from './tabs'
 
 export type { Event, Wish } from './stream'
 
@@ -35,19 +36,10 @@ class Live {
     try {
       const worker = new SharedWorker(new URL('./stream.worker.ts', import.meta.url), { type: 'module', name: 'jobbie' })
       worker.port.onmessage = ({ data }: MessageEvent<ToTab>) => this.#take(data)
-      const send = (message: FromTab) => worker.port.postMessage(message)
-      addEventListener('pagehide', () => send({ kind: 'bye' }))
-      addEventListener('pageshow', (event) => {
-        if (event.persisted) location.reload()
-      })
-      setInterval(() => send({ kind: 'alive' }), 60_000)
-      return send
+      setInterval(() => this.#send?.({ kind: 'alive' }), 60_000)
+      return (message) => worker.port.postMessage(message)
     } catch {
-      const stream = new Stream()
-      stream.join(this, (message) => this.#take(message))
-      return (message) => {
-        if (message.kind === 'wish') stream.wish(this, message.wishes, message.key)
-      }
+      return inOneTab((message) => this.#take(message))
     }
   }
   #tell() {
@@ -57,7 +49,13 @@ class Live {
       const text = JSON.stringify([wishes, session.key])
       if (text === this.#told) return
       this.#told = text
-      this.#send ??= this.#open()
+      if (!this.#send) {
+        this.#send = this.#open()
+        addEventListener('pagehide', () => this.#send!({ kind: 'bye' }))
+        addEventListener('pageshow', (event) => {
+          if (event.persisted) location.reload()
+        })
+      }
       this.#send({ kind: 'wish', wishes: JSON.parse(JSON.stringify(wishes)), key: session.key })
     })
   }
@@ -69,12 +67,7 @@ class Live {
     } else if (message.kind === 'reset') this.resets++
     else
       for (const { wish, hear } of this.#listeners) {
-        const events = message.parcel.events.filter(
-          (event) =>
-            (!wish.types || wish.types.includes(event.type)) &&
-            (!wish.queue || wish.queue === event.queue) &&
-            (!wish.job || wish.job === event.job_id),
-        )
+        const events = message.parcel.events.filter((event) => wants(wish, event))
         if (events.length) hear({ events, left_out: message.parcel.left_out })
       }
   }

@@ -28,8 +28,8 @@ export function resource<T>(load: () => Promise<T>, everyMs = 0): Resource<T> {
     } catch (thrown) {
       if (mine !== turn) return
       const known = thrown instanceof ApiError ? thrown : new ApiError(-1, 'broken', String(thrown))
-      // While the server is away the last known state stays on the screen, under the banner.
-      if (known.status !== 0) {
+      // While nobody answers, or nobody leads, the last known state stays on the screen, under the banner.
+      if (known.status !== 0 && known.code !== 'no_leader') {
         error = known
         if (known.notFound) data = undefined
       }

@@ -61,4 +61,5 @@ export const to = {
   bulk: (id: string) => `${BASE}/bulk/${at(id)}`,
   schedule: (id: string) => `${BASE}/schedules/${at(id)}`,
   batch: (id: string) => `${BASE}/batches/${at(id)}`,
+  webhook: (id: string) => `${BASE}/webhooks/${at(id)}`,
 }

@@ -15,6 +15,8 @@ class Session {
   wanted = $state(false)
   auth = $state(false)
   scopes = $state<string[] | null>(null)
+  /** Of the key in use. */
+  keyId = $state('')
 
   get readOnly() {
     return this.scopes !== null && !this.scopes.includes('manage') && !this.scopes.includes('admin')

@@ -1,5 +1,5 @@
 // One stream of events for all tabs. It runs in a shared worker where the browser has those, else in
-// the tab itself. It asks the server for no more than the open screens want, and hands events over in
+// one of the tabs. It asks the server for no more than the open screens want, and hands events over in
 // parcels a few times a second, so that a busy server does not make a busy browser.
 
 export interface Wish {
@@ -35,17 +35,17 @@ interface Tab {
   left_out: number
 }
 
-function wants(wish: Wish, event: Event): boolean {
+export function wants(wish: Wish, event: Event): boolean {
   if (wish.types && !wish.types.includes(event.type)) return false
   if (wish.queue && wish.queue !== event.queue) return false
   return !wish.job || wish.job === event.job_id
 }
 
 export class Stream {
-  #tabs = new Map<object, Tab>()
+  #tabs = new Map<unknown, Tab>()
   #key = ''
   #asked = ''
-  #last = ''
+  #last: string
   #abort: AbortController | null = null
   #live = false
   #missing = false
@@ -53,15 +53,24 @@ export class Stream {
   #flush: ReturnType<typeof setTimeout> | undefined
   #silence: ReturnType<typeof setTimeout> | undefined
 
-  join(tab: object, send: (message: ToTab) => void) {
+  /** It goes on behind the event `last`. `handed` is told up to where the tabs have got everything. */
+  constructor(
+    last = '',
+    readonly handed: (last: string) => void = () => {},
+  ) {
+    this.#last = last
+  }
+  join(tab: unknown, send: (message: ToTab) => void) {
+    if (this.#tabs.has(tab)) return
     this.#tabs.set(tab, { wishes: [], send, waiting: [], left_out: 0 })
     send({ kind: 'live', live: this.#live, missing: this.#missing })
+    this.#flush ??= setTimeout(() => this.#hand(), PARCEL_MS)
   }
-  leave(tab: object) {
+  leave(tab: unknown) {
     this.#tabs.delete(tab)
     this.#restart()
   }
-  wish(tab: object, wishes: Wish[], key: string) {
+  wish(tab: unknown, wishes: Wish[], key: string) {
     const known = this.#tabs.get(tab)
     if (!known) return
     known.wishes = wishes
@@ -152,7 +161,10 @@ export class Stream {
       else if (name === 'event') type = value
       else if (name === 'data') data += value
     }
-    if (id) this.#last = id
+    if (id) {
+      this.#last = id
+      this.#flush ??= setTimeout(() => this.#hand(), PARCEL_MS)
+    }
     if (type === 'reset') for (const tab of this.#tabs.values()) tab.send({ kind: 'reset' })
     if (!data || type === 'reset') return
     let event: Event
@@ -166,7 +178,6 @@ export class Stream {
       if (tab.waiting.length < PARCEL_EVENTS) tab.waiting.push(event)
       else tab.left_out++
     }
-    this.#flush ??= setTimeout(() => this.#hand(), PARCEL_MS)
   }
   #hand() {
     this.#flush = undefined
@@ -176,6 +187,7 @@ export class Stream {
       tab.waiting = []
       tab.left_out = 0
     }
+    this.handed(this.#last)
   }
   #tell(live: boolean, missing: boolean) {
     this.#live = live
