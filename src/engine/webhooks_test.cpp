@@ -154,6 +154,13 @@ TEST_F(Webhooks, ARetryOfWhatNobodyKnowsIsRefused) {
   model::DeliveryRecord made_up{.id = {base::Ulid::make({1}, 1'000'000, 1)}, .webhook = id};
   made_up.state = DeliveryState::failed;
   EXPECT_EQ(refused(one(command::RetryDelivery{.delivery = made_up})), Refused::not_found);
+  // One that waits is not pushed aside by another of its number, nor sent to another webhook.
+  delivery.state = DeliveryState::failed;
+  EXPECT_EQ(refused(one(command::RetryDelivery{.delivery = delivery})), Refused::not_found);
+  delivery.webhook = id;
+  delivery.id.ulid.low ^= 1;
+  EXPECT_EQ(refused(one(command::RetryDelivery{.delivery = delivery})), Refused::not_found);
+  EXPECT_EQ(due().due.size(), 1U);
 }
 
 TEST_F(Webhooks, OneThatIsNotActiveIsSentTestsAlone) {
