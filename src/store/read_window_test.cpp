@@ -10,13 +10,13 @@
 #include <gtest/gtest.h>
 
 #include "search/filter.hpp"
+#include "store/checked_file.hpp"
 #include "store/store.hpp"
 #include "store/store_test_support.hpp"
 
 namespace jobbie::store {
 namespace {
 
-using testing::kLong;
 using testing::open_store;
 using testing::TempFolder;
 using testing::golden::job_id;
@@ -98,36 +98,34 @@ search::Request wanted(std::uint64_t n, search::Order order) {
   return request;
 }
 
-TEST(ReadAhead, SearchesSeeWhatWasWrittenSinceTheLastOne) {
-  constexpr std::uint64_t kJobs = 4'000;
+TEST(ReadAhead, ATransactionSeesWhatTheMainFileGotBeforeIt) {
+  constexpr std::size_t kCache = std::size_t{64} << 10;
   const TempFolder folder;
-  auto store = open_store(folder.file());
-  ASSERT_TRUE(store);
-  store->write(1, many_jobs(kJobs));
-  ASSERT_TRUE(store->wait_until_written(1, kLong));
-  for (std::uint64_t round = 1; round < 30; ++round) {
-    // Every row of the middle changes, and the checkpointer takes it into the main file.
-    command::Changes changes;
-    for (std::uint64_t seq = 1'000; seq < 3'000; seq += 7) {
-      model::JobRecord job{.id = job_id(seq), .arrival = seq};
-      job.spec.queue = text("q");
-      job.spec.payload =
-          text("{\"n\":" + std::to_string(kJobs + round) + ",\"s\":" + std::to_string(seq) + "}");
-      changes.emplace_back(command::Item(std::move(job)));
-    }
-    const std::size_t changed = changes.size();
-    store->write(1 + round, std::move(changes));
-    ASSERT_TRUE(store->wait_until_written(1 + round, kLong));
-    if (round % 3 == 0) store->request_checkpoint();
-    const auto order = round % 2 == 0 ? search::Order::asc : search::Order::desc;
-    const auto found = store->search(wanted(kJobs + round, order));
-    ASSERT_TRUE(found.has_value()) << found.error().message;
-    EXPECT_EQ(found->total, changed) << "round " << round;
-    const auto before = store->search(wanted(kJobs + round - 1, order));
-    ASSERT_TRUE(before.has_value());
-    EXPECT_EQ(before->total, round == 1 ? 1U : 0U) << "round " << round;
+  auto writer = Connection::open(folder.file(), Access::create, kCache);
+  ASSERT_TRUE(writer.has_value());
+  ASSERT_TRUE(begin_checksums(*writer).has_value());
+  ASSERT_TRUE(
+      writer
+          ->exec("PRAGMA page_size = 4096; PRAGMA journal_mode = WAL;"
+                 "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, fill TEXT);"
+                 "WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < "
+                 "2000) INSERT INTO t SELECT i, 0, printf('%0300d', i) FROM c;"
+                 "PRAGMA wal_checkpoint(TRUNCATE)")
+          .has_value());
+  auto reader = Connection::open(folder.file(), Access::read_only, kCache);
+  ASSERT_TRUE(reader.has_value());
+  read_ahead(*reader);
+  for (std::int64_t round = 1; round < 6; ++round) {
+    // The walk down ends at the first rows: their pages are what was read last.
+    EXPECT_TRUE(reader->exec("SELECT fill FROM t ORDER BY id DESC").has_value());
+    ASSERT_TRUE(writer
+                    ->exec("UPDATE t SET n = n + 1 WHERE id <= 20;"
+                           "PRAGMA wal_checkpoint(TRUNCATE)")
+                    .has_value());
+    const auto sum = reader->query_integer("SELECT sum(n) FROM t WHERE id <= 20");
+    ASSERT_TRUE(sum.has_value()) << sum.error().message;
+    EXPECT_EQ(*sum, 20 * round);
   }
-  ASSERT_TRUE(store->close().has_value());
 }
 
 TEST(ReadAhead, DamageIsAnErrorAndNoOddRow) {
