@@ -140,6 +140,7 @@ class BulkRunnerTest : public testing::Test {
  protected:
   void start(std::size_t bound = 10) {
     runner_ = std::make_unique<BulkRunner>(node_, bound);
+    runner_->lead(true);
     runner_->start();
   }
   void wish(call::BulkQuery query) {

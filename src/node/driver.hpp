@@ -35,8 +35,10 @@
 #include "node/shared.hpp"
 #include "node/snapshots.hpp"
 #include "node/waiters.hpp"
+#include "node/zone_watch.hpp"
 #include "stats/stats.hpp"
 #include "store/store.hpp"
+#include "zone/load_zone.hpp"
 
 namespace jobbie::node {
 
@@ -245,6 +247,7 @@ class Driver {
   std::unique_ptr<log::Disk> disk_;
   std::unique_ptr<log::Log> log_;
   std::optional<LogClock> log_clock_;
+  ZoneWatch zones_{zone::load_zone};
   Readers* readers_ = nullptr;
   Readers* searchers_ = nullptr;
   BulkRunner* bulks_ = nullptr;

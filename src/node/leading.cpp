@@ -40,6 +40,7 @@ void Driver::begin_term() {
   served_term_ = log_->term();
   log_clock_.emplace(clock_, engine_->now());
   bulks_->lead(true);
+  zones_.begin_again();
   if (options_.journal != nullptr && transport_ != nullptr)
     options_.journal->write(base::Level::info, "leading",
                             {{"term", log_->term()},

@@ -115,7 +115,12 @@ void Driver::append_duties() {
     open_entry().entry.commands.emplace_back(command::Resume{.lost = *lost});
     unhanded_rows_ += 1;
   }
-  if (engine_->next_deadline() > log_clock_->now()) return;
+  const auto now = log_clock_->now();
+  for (auto& update : zones_.step(*engine_, now)) {
+    open_entry().entry.commands.emplace_back(std::move(update));
+    unhanded_rows_ += 1;
+  }
+  if (engine_->next_deadline() > now) return;
   open_entry().entry.commands.emplace_back(command::Tick{});
   unhanded_rows_ += 1;
 }
