@@ -77,6 +77,7 @@ class FakeNode final : public call::Service {
       record.filter = start->filter;
       record.estimated = start->estimated;
       record.bound = matching_;
+      bulks_.push_back(record);
       call.replies.emplace_back(command::BulkReply{record});
     } else {
       call.replies.emplace_back(command::BulkReply{});
