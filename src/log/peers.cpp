@@ -204,8 +204,9 @@ base::Result<void> Log::offer_snapshot(std::uint64_t index) {
                                [&](const Configured& c) { return c.index <= index; });
   if (!term || at == configurations_.rend())
     return refused(kUnknownState, fmt::format("the log no longer knows about entry {}", index));
-  const auto conf_state = conf_state_of(at->configuration);
-  const auto data = encode(*at);
+  const auto& there = options_.test.old_configuration ? configurations_.front() : *at;
+  const auto conf_state = conf_state_of(there.configuration);
+  const auto data = encode(there);
   auto set = core_->set_snapshot({{index, *term}, conf_state, data});
   status_ = core_->status();
   return set;

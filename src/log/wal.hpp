@@ -30,12 +30,13 @@ struct TestSwitches {
   bool ack_before_sync = false;  ///< append() returns before its record is durable
   bool accept_torn = false;      ///< recovery believes a record by its header
   // Each breaks a rule of driving the core (DESIGN.md).
-  bool split_records = false;     ///< 1: hard state and entries in records of their own
-  bool forget_commit = false;     ///< 1: the commit index is not persisted
-  bool send_before_sync = false;  ///< 2, 3: no message waits for a record
-  bool keep_core = false;         ///< 5: the core goes on after our own removal
-  bool tick_always = false;       ///< 8
-  bool clamp_nothing = false;     ///< 9
+  bool split_records = false;      ///< 1: hard state and entries in records of their own
+  bool forget_commit = false;      ///< 1: the commit index is not persisted
+  bool send_before_sync = false;   ///< 2, 3: no message waits for a record
+  bool keep_core = false;          ///< 5: the core goes on after our own removal
+  bool old_configuration = false;  ///< 7: a snapshot comes with that of an earlier entry
+  bool tick_always = false;        ///< 8
+  bool clamp_nothing = false;      ///< 9
 };
 
 /// What a new log begins with: a snapshot of the empty state, because a core that starts without

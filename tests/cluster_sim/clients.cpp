@@ -14,6 +14,9 @@ namespace {
 
 using base::Blob;
 
+/// Beyond this nobody enqueues: the checks take time in proportion to the state.
+constexpr std::size_t kLiveJobs = 60;
+
 Blob some_queue(Rng& rng) { return blob(fmt::format("q{}", rng.below(4))); }
 
 class Producer final : public Client {
@@ -44,7 +47,7 @@ class Producer final : public Client {
     const std::int64_t pace = world_.traits.pace;
     world_.after(pace / 3 + world_.rng.between(0, pace * 4 / 3), [this] {
       if (world_.healing()) return;
-      say({request()}, 3);
+      if (world_.history.engine().live_jobs() < kLiveJobs) say({request()}, 3);
       next();
     });
   }

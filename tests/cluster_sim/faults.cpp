@@ -125,9 +125,12 @@ void World::stop_nodes(std::uint32_t kind) {
 void World::blackout() {
   ++counts[Count::blackouts];
   event("blackout");
+  // Whoever led stays away for longer, most of the time: the others must know what it knew.
+  const SimNode* led = rng.percent(70) ? leader() : nullptr;
   for (SimNode* node : running()) {
     node->lose_power(1 + rng.below(4));
-    after(milliseconds(rng.between(350, 6000)), [node] { node->start(); });
+    const std::int64_t away = node == led ? rng.between(4000, 9000) : rng.between(350, 2500);
+    after(milliseconds(away), [node] { node->start(); });
   }
 }
 

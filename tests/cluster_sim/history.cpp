@@ -121,7 +121,7 @@ void History::apply_first(std::uint64_t index, std::string_view data) {
   read_events(outcome, proposed.led_us);  // first: what has ended may begin again in the same entry
   read_leases(*entry, outcome, proposed.led_us);
   if (rng_.percent(10)) check_order(outcome);
-  if (rng_.percent(5)) {
+  if (rng_.percent(2)) {
     store_.apply(engine_->drain_changes());
     if (auto text = store_.difference(*engine_); !text.empty()) hold(text + " (I17)");
   }

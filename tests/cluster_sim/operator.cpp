@@ -66,7 +66,7 @@ void World::propose(SimNode& leader, const log::Change& change, Count count) {
 
 void World::add_member(SimNode& leader) {
   if (history.configuration().members.size() >= kMostMembers) return;
-  SimNode& node = add_node(leader.log().configuration());
+  SimNode& node = add_node(leader.log().configuration(), leader.log().configuration_index());
   log::Change change{.kind = log::Change::Kind::add_learner,
                      .member = {.id = node.id(),
                                 .name = fmt::format("n{}", node.id()),

@@ -16,11 +16,9 @@ enum class Plant : std::uint8_t {
   ack_before_sync,       ///< a node answers its peers before its log is durable
   torn_record_accepted,  ///< recovery believes a record by its header
   send_before_sync,      ///< no message waits for the term, vote and entries that it speaks of
-  split_records,         ///< term, vote and entries are not durable together
-  commit_unclamped,      ///< a restart believes a commit index beyond its log
-  removed_core_kept,     ///< a node goes on with its core after its own removal
   disk_lost_id_kept,     ///< a node that lost its disk comes back under its old id
   snapshot_not_durable,  ///< a snapshot is adopted before its file is durable
+  old_configuration,     ///< a snapshot comes with the configuration of an earlier entry
   snapshot_unreported,   ///< the leader is not told what became of a snapshot
   no_barrier,            ///< a new leader serves before it has applied an entry of its own term
   ours_by_index,         ///< an applied entry is taken for ours by its index alone
@@ -34,7 +32,7 @@ enum class Plant : std::uint8_t {
   stale_checkpoint,      ///< a checkpoint claims a later entry than it holds
   ticks_on_followers,    ///< an engine is ticked outside of the log
 };
-inline constexpr std::size_t kPlants = 21;
+inline constexpr std::size_t kPlants = 19;
 std::string_view plant_name(Plant plant);
 std::optional<Plant> plant_called(std::string_view name);
 

@@ -75,6 +75,11 @@ inline Personality draw_personality(Rng& rng) {
   p.bridge = weight();
   p.slow_link = weight();
   p.clock_jump = weight();
+  if (rng.percent(20)) {  // the power goes again and again
+    p.blackout = 20;
+    p.power_loss = 10;
+    p.fault_every = seconds(rng.between(2, 6));
+  }
   p.member_change_every = rng.percent(30) ? 0 : seconds(rng.between(8, 60));
   return p;
 }

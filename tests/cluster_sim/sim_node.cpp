@@ -19,11 +19,11 @@ constexpr std::int64_t kEpochUs = 1'800'000'000'000'000;
 
 }  // namespace
 
-SimNode::SimNode(World& world, NodeId id, log::Configuration founders)
+SimNode::SimNode(World& world, NodeId id, log::Configuration founders, std::uint64_t index)
     : world_(world),
       id_(id),
       founders_(std::move(founders)),
-      told_at_(world.history.last()),
+      founders_index_(index),
       rate_ppm_(world.rng.between(-3000, 3000)),
       wall_offset_(world.rng.percent(50) ? 0 : milliseconds(world.rng.between(-3000, 3000))),
       disk_(std::make_unique<log::SimDisk>(world.rng.next())) {}
@@ -62,15 +62,14 @@ bool SimNode::boot() {
   options.directory = "log";
   options.node_id = id_;
   options.founders = founders_;
+  options.founders_index = founders_index_;
   options.segment_bytes = world_.traits.segment_bytes;
   options.seed = world_.rng.next();
   options.preparing = log::Preparer::Mode::at_once;
   options.test.ack_before_sync = world_.plants(Plant::ack_before_sync);
   options.test.accept_torn = world_.plants(Plant::torn_record_accepted);
   options.test.send_before_sync = world_.plants(Plant::send_before_sync);
-  options.test.split_records = world_.plants(Plant::split_records);
-  options.test.clamp_nothing = world_.plants(Plant::commit_unclamped);
-  options.test.keep_core = world_.plants(Plant::removed_core_kept);
+  options.test.old_configuration = world_.plants(Plant::old_configuration);
   auto opened = log::Log::open(*disk_, options);
   if (!opened) {
     if (!disk_->powerless())
@@ -96,8 +95,7 @@ bool SimNode::boot() {
 }
 
 void SimNode::tell_configuration(const log::Configuration& configuration, std::uint64_t index) {
-  if (index > std::max(told_at_, log::kBootstrap.index))
-    world_.history.configured(configuration, index);
+  if (index > log::kBootstrap.index) world_.history.configured(configuration, index);
 }
 
 void SimNode::die(const char* why) {

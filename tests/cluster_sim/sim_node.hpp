@@ -36,7 +36,7 @@ struct Call {
 
 class SimNode final : public node::Clock {
  public:
-  SimNode(World& world, NodeId id, log::Configuration founders);
+  SimNode(World& world, NodeId id, log::Configuration founders, std::uint64_t index);
   ~SimNode() override;
   SimNode(const SimNode&) = delete;
   SimNode& operator=(const SimNode&) = delete;
@@ -151,9 +151,8 @@ class SimNode final : public node::Clock {
   World& world_;
   NodeId id_;
   log::Configuration founders_;
-  /// Where it was told them: it may see other configurations than the others did up to there.
-  std::uint64_t told_at_ = 0;
-  std::int64_t rate_ppm_ = 0;  ///< how much its clocks are too fast
+  std::uint64_t founders_index_ = 0;  ///< of one that joins: from which entry on they hold
+  std::int64_t rate_ppm_ = 0;         ///< how much its clocks are too fast
   std::int64_t wall_offset_ = 0;
   std::unique_ptr<log::SimDisk> disk_;
   bool up_ = false;

@@ -218,6 +218,11 @@ void SimNode::adopt(NodeId from, const std::string& message, std::uint64_t index
     return die("disk");
   }
   // The point of no return is behind us: whatever happens now, this file is the state.
+  if (!world_.healing() && world_.rng.percent(8)) {
+    ++world_.counts[Count::power_losses];
+    disk_->lose_power_at(disk_->operations() + 1 + world_.rng.below(2));
+    world_.after(milliseconds(world_.rng.between(350, 5000)), [this] { start(); });
+  }
   if (!disk_->rename(kIncoming, kCheckpoint) || !disk_->sync_directory(kFolder)) return die("disk");
   const auto file = read_file(kCheckpoint);
   if (!file || !load_file(*file)) {
@@ -225,6 +230,7 @@ void SimNode::adopt(NodeId from, const std::string& message, std::uint64_t index
     return die("snapshot");
   }
   ++world_.counts[Count::snapshots_adopted];
+  tell_configuration(log_->configuration(), log_->configuration_index());
   writing_ = 0;
   offer_.reset();
   // What was proposed up to there may be in the snapshot, or not.

@@ -24,11 +24,23 @@ constexpr std::uint64_t kClusterId = 77;
 constexpr std::uint64_t kFewEntries = 10;
 constexpr std::int64_t kQuietUs = seconds(10);
 
+/// Bugs that only a loss of power shows are looked for where the power goes often.
+Personality personality_for(Plant plant, Rng& rng) {
+  Personality traits = draw_personality(rng);
+  if (plant == Plant::none || plant > Plant::snapshot_not_durable) return traits;
+  traits.founders = 3;
+  traits.pace = milliseconds(rng.between(150, 500));
+  traits.blackout = plant == Plant::send_before_sync ? 40 : 10;
+  traits.power_loss = 10;
+  traits.fault_every = seconds(rng.between(1, 3));
+  return traits;
+}
+
 }  // namespace
 
 World::World(std::uint64_t seed, const SimOptions& options, Counts& counts_)
     : rng(seed),
-      traits(draw_personality(rng)),
+      traits(personality_for(options.plant, rng)),
       counts(counts_),
       history(counts_, rng.next()),
       options_(options) {}
@@ -69,8 +81,8 @@ std::vector<SimNode*> World::running() {
   return found;
 }
 
-SimNode& World::add_node(const log::Configuration& founders) {
-  nodes_.push_back(std::make_unique<SimNode>(*this, next_node_++, founders));
+SimNode& World::add_node(const log::Configuration& founders, std::uint64_t index) {
+  nodes_.push_back(std::make_unique<SimNode>(*this, next_node_++, founders, index));
   return *nodes_.back();
 }
 
@@ -84,7 +96,7 @@ void World::begin() {
                                 .http = {},
                                 .voter = true});
   history.configured(founders, log::kBootstrap.index);
-  for (NodeId id = 1; id <= traits.founders; ++id) add_node(founders).start();
+  for (NodeId id = 1; id <= traits.founders; ++id) add_node(founders, 0).start();
   sample_leader();
   std::uint32_t number = 0;
   const auto add = [&](std::unique_ptr<Client> client) {

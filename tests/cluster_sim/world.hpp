@@ -48,7 +48,7 @@ class World {
   [[nodiscard]] const std::vector<std::unique_ptr<SimNode>>& nodes() const { return nodes_; }
   /// The one that leads in the highest term, as it sees itself; nothing: nobody does.
   [[nodiscard]] SimNode* leader();
-  SimNode& add_node(const log::Configuration& founders);
+  SimNode& add_node(const log::Configuration& founders, std::uint64_t index);
   /// Some node that runs.
   [[nodiscard]] SimNode* some_node();
 
