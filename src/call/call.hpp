@@ -19,6 +19,7 @@
 #include "base/blob.hpp"
 #include "base/id.hpp"
 #include "base/time.hpp"
+#include "call/backup.hpp"
 #include "call/bell.hpp"
 #include "call/event_feed.hpp"
 #include "call/keys.hpp"
@@ -166,7 +167,7 @@ using Query =
     std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, QueuesQuery, GroupsQuery,
                  WorkersQuery, SchedulesQuery, WhyQuery, StatsQuery, MetricsQuery, ErrorsQuery,
                  LogsQuery, SearchQuery, BatchesQuery, SliceQuery, BulkQuery, BulksQuery, KeysQuery,
-                 AuditQuery, WebhooksQuery, DeliveriesQuery, OutboxQuery>;
+                 AuditQuery, WebhooksQuery, DeliveriesQuery, OutboxQuery, BackupQuery>;
 
 /// How the node itself stands.
 struct NodeStatus {
@@ -283,7 +284,7 @@ using Answer =
                  NodeStatus, QueuePage, GroupPage, WorkerPage, SchedulePage, Why, stats::Curve,
                  Metrics, stats::ErrorGroups, JobLog, SearchAnswer, BatchesAnswer, SliceAnswer,
                  BulkAnswer, BulksAnswer, KeyPage, AuditPage, WebhookPage, DeliveryPage,
-                 model::Outbox>;
+                 model::Outbox, BackupAnswer>;
 
 class Call;
 

@@ -29,6 +29,7 @@
 
 namespace jobbie::node {
 
+class Backups;
 class BulkRunner;
 class Readers;
 
@@ -51,6 +52,8 @@ class Driver {
     searchers_ = &searchers;
     bulks_ = &bulks;
   }
+  /// The same for copies of the database.
+  void use(Backups& backups) { backups_ = &backups; }
 
   /// Handles `items` and whatever is due. An error is final: the node must stop.
   base::Result<void> turn(std::vector<Intake::Item>& items, bool draining);
@@ -153,6 +156,7 @@ class Driver {
   Readers* readers_ = nullptr;
   Readers* searchers_ = nullptr;
   BulkRunner* bulks_ = nullptr;
+  Backups* backups_ = nullptr;
   std::mt19937_64 random_;
 
   call::EventFeed feed_;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "node/backups.hpp"
 #include "node/bulk_runner.hpp"
 #include "node/deliver.hpp"
 #include "node/driver.hpp"
@@ -34,6 +35,9 @@ base::Result<std::unique_ptr<Node>> Node::open(Options options) {
                                                node->options_.bounds.searches);
   node->bulks_ = std::make_unique<BulkRunner>(*node, node->options_.bounds.bulks);
   node->driver_->use(*node->readers_, *node->searchers_, *node->bulks_);
+  node->backups_ = std::make_unique<Backups>(node->driver_->store(), node->options_.data_dir,
+                                             node->options_.journal);
+  node->driver_->use(*node->backups_);
   node->ready_ = true;
   node->thread_ = std::thread([raw = node.get()] { raw->run(); });
   node->bulks_->start();
@@ -100,6 +104,7 @@ base::Result<void> Node::stop() {
   if (!driver_) return {};
   readers_.reset();
   searchers_.reset();
+  backups_.reset();
   auto closed = driver_->close();
   // Last: whatever it still waited for has come back by now.
   bulks_.reset();

@@ -48,6 +48,7 @@ struct Options {
   std::function<void(const base::Error&)> on_fatal;
 };
 
+class Backups;
 class BulkRunner;
 class Driver;
 class Readers;
@@ -86,6 +87,7 @@ class Node final : public call::Service {
   std::unique_ptr<Readers> readers_;
   std::unique_ptr<Readers> searchers_;
   std::unique_ptr<BulkRunner> bulks_;
+  std::unique_ptr<Backups> backups_;
   std::unique_ptr<Driver> driver_;
   std::thread thread_;
   std::atomic<bool> ready_ = false;
