@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "recover.hpp"
+#include "restore.hpp"
 #include "server.hpp"
 #include "settings.hpp"
 #include "store/store.hpp"
@@ -62,6 +63,11 @@ int run(int argc, char** argv) {
   CLI::App* check = db->add_subcommand("check", "Compare every table with every other");
   check->add_option("--data-dir", data_dir, "Where everything is kept")->capture_default_str();
 
+  jobbie::app::RestoreOptions restoring{
+      .file = {}, .data_dir = settings.data_dir, .node = settings.node};
+  CLI::App* restore = app.add_subcommand("restore", "Make a data directory from a backup");
+  jobbie::app::declare_restore(*restore, restoring);
+
   jobbie::cli::Commands commands(
       app, {.version = std::string(jobbie::app::kVersion),
             .server_settings = [] { return jobbie::app::settings_in_force(); }});
@@ -83,6 +89,7 @@ int run(int argc, char** argv) {
   }
   if (check->parsed()) return check_database(data_dir);
   if (recover->parsed()) return jobbie::app::recover(recovering);
+  if (restore->parsed()) return jobbie::app::restore(restoring);
   if (server->parsed()) {
     if (auto complete = jobbie::app::complete_settings(*server, settings); !complete) {
       fmt::print(stderr, "jobbie: {}\n", complete.error().message);

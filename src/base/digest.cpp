@@ -1,4 +1,4 @@
-// OpenSSL's libcrypto behind four functions: its headers stay in here.
+// OpenSSL's libcrypto behind a few functions: its headers stay in here.
 #include "base/digest.hpp"
 
 #include <openssl/crypto.h>
@@ -24,6 +24,30 @@ Sha256 sha256(std::string_view bytes) {
   return out;
 }
 
+struct Sha256Stream::State {
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(),
+                                                                  EVP_MD_CTX_free};
+};
+
+Sha256Stream::Sha256Stream() : state_(std::make_unique<State>()) {
+  JOBBIE_CHECK(state_->context != nullptr);
+  JOBBIE_CHECK(EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr) == 1);
+}
+
+Sha256Stream::~Sha256Stream() = default;
+
+void Sha256Stream::add(std::string_view part) {
+  JOBBIE_CHECK(EVP_DigestUpdate(state_->context.get(), part.data(), part.size()) == 1);
+}
+
+Sha256 Sha256Stream::finish() {
+  Sha256 out;
+  unsigned int length = 0;
+  JOBBIE_CHECK(EVP_DigestFinal_ex(state_->context.get(), out.data(), &length) == 1);
+  JOBBIE_CHECK(length == out.size());
+  return out;
+}
+
 Sha256 hmac_sha256(std::string_view key, std::string_view bytes) {
   Sha256 out;
   unsigned int length = 0;
@@ -42,6 +66,15 @@ std::string hex(std::string_view bytes) {
     out += kDigits[byte >> 4];
     out += kDigits[byte & 15];
   }
+  return out;
+}
+
+std::string base64(std::string_view bytes) {
+  std::string out((bytes.size() + 2) / 3 * 4, '\0');
+  // OpenSSL ends it with a zero, for which a string has room.
+  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()), start_of(bytes),
+                                     static_cast<int>(bytes.size()));
+  JOBBIE_CHECK(static_cast<std::size_t>(length) == out.size());
   return out;
 }
 

@@ -16,6 +16,14 @@ TEST(Digest, Sha256) {
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+TEST(Digest, Sha256InParts) {
+  Sha256Stream parts;
+  parts.add("a");
+  parts.add("");
+  parts.add("bc");
+  EXPECT_EQ(parts.finish(), sha256("abc"));
+}
+
 // RFC 4231, test cases 2 and 6.
 TEST(Digest, HmacSha256) {
   EXPECT_EQ(hex(bytes_of(hmac_sha256("Jefe", "what do ya want for nothing?"))),
@@ -31,6 +39,14 @@ TEST(Digest, ComparesWholeTexts) {
   EXPECT_FALSE(constant_time_equal("secret", "secrex"));
   EXPECT_FALSE(constant_time_equal("secret", "xecret"));
   EXPECT_FALSE(constant_time_equal("secret", "secre"));
+}
+
+// RFC 4648's examples.
+TEST(Digest, Base64) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
 }
 
 TEST(Digest, Hex) { EXPECT_EQ(hex(std::string_view("\x00\x7f\xff", 3)), "007fff"); }

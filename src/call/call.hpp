@@ -19,6 +19,7 @@
 #include "base/blob.hpp"
 #include "base/id.hpp"
 #include "base/time.hpp"
+#include "call/backup.hpp"
 #include "call/bell.hpp"
 #include "call/event_feed.hpp"
 #include "call/keys.hpp"
@@ -180,7 +181,8 @@ using Query =
     std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, QueuesQuery, GroupsQuery,
                  WorkersQuery, SchedulesQuery, WhyQuery, StatsQuery, MetricsQuery, ErrorsQuery,
                  LogsQuery, SearchQuery, BatchesQuery, SliceQuery, BulkQuery, BulksQuery, KeysQuery,
-                 AuditQuery, WebhooksQuery, DeliveriesQuery, OutboxQuery, ClusterChange>;
+                 AuditQuery, WebhooksQuery, DeliveriesQuery, OutboxQuery, BackupQuery,
+                 ClusterChange>;
 
 /// A member of the cluster, as the node that was asked sees it.
 struct NodeRow {
@@ -327,7 +329,7 @@ using Answer =
                  NodeStatus, QueuePage, GroupPage, WorkerPage, SchedulePage, Why, stats::Curve,
                  Metrics, stats::ErrorGroups, JobLog, SearchAnswer, BatchesAnswer, SliceAnswer,
                  BulkAnswer, BulksAnswer, KeyPage, AuditPage, WebhookPage, DeliveryPage,
-                 model::Outbox, ClusterAnswer>;
+                 model::Outbox, BackupAnswer, ClusterAnswer>;
 
 class Call;
 

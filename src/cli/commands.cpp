@@ -21,6 +21,7 @@ Commands::Commands(CLI::App& app, Hooks hooks) : app_(app), hooks_(std::move(hoo
   add_group_commands(*this);
   add_key_commands(*this);
   add_work_commands(*this);
+  add_backup_commands(*this);
   add_bench_commands(*this);
   add_dev_commands(*this);
   add_shell_commands(*this);

@@ -76,6 +76,7 @@ void add_schedule_commands(Commands& commands);
 void add_group_commands(Commands& commands);
 void add_key_commands(Commands& commands);
 void add_work_commands(Commands& commands);
+void add_backup_commands(Commands& commands);
 void add_bench_commands(Commands& commands);
 void add_dev_commands(Commands& commands);
 void add_shell_commands(Commands& commands);

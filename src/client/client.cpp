@@ -254,6 +254,35 @@ Result<void> Client::stream(const Request& request,
   }
 }
 
+Result<bool> Client::download(const Request& request, const Download& download) {
+  const auto until = [&](milliseconds timeout) {
+    return Patience{.deadline = Clock::now() + timeout, .interrupt = request.interrupt};
+  };
+  const auto silence = pool_->options.timeout;
+  auto exchange = pool_->take(until(silence));
+  if (!exchange) return std::unexpected(exchange.error());
+  const auto written = exchange->send(head_of(request, pool_->url, pool_->options), until(silence));
+  if (!written) return std::unexpected(written.error());
+  auto head = exchange->read_head(until(request.timeout.value_or(silence)));
+  if (!head) return std::unexpected(head.error());
+  if (head->status >= 400) {
+    if (auto body = exchange->read_body(*head, until(silence)); !body)
+      return std::unexpected(body.error());
+    return std::unexpected(refusal(*head));
+  }
+  if (!download.on_head(head->headers)) return false;
+  std::string part;
+  while (true) {
+    part.clear();
+    const auto more = exchange->read_some(part, until(silence));
+    if (!more) return std::unexpected(more.error());
+    if (!part.empty() && !download.on_part(part)) return false;
+    if (!*more) break;
+  }
+  pool_->give_back(std::move(*exchange));
+  return true;
+}
+
 std::string new_idempotency_key() {
   static constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuv";
   std::random_device random;

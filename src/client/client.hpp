@@ -58,6 +58,13 @@ struct Answer {
   std::string body;
 };
 
+/// Who takes an answer that is too large to be kept. Both end the download by giving false.
+struct Download {
+  /// The head has come; names are in small letters.
+  std::function<bool(const std::vector<std::pair<std::string, std::string>>& headers)> on_head;
+  std::function<bool(std::string_view part)> on_part;
+};
+
 /// What the usual jobs need has a name; anything else that docs/api.md lists goes into `fields`, by
 /// name and JSON text.
 struct NewJob {
@@ -109,6 +116,9 @@ class Client {
   Result<Document> post(std::string target, std::string body = {});
   /// Reads an event stream until `on_event` gives false, the server ends it, or the interrupt.
   Result<void> stream(const Request& request, const std::function<bool(const Event&)>& on_event);
+  /// Reads a body of any length in parts; true if all of it came. `timeout` is for the head, and
+  /// the client's own for each part. Never repeated.
+  Result<bool> download(const Request& request, const Download& download);
 
  private:
   struct Pool;

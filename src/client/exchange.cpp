@@ -112,8 +112,7 @@ Result<void> Exchange::set_framing(const Response& response) {
     return broken("the answer has an encoding that was not asked for: " + coding);
   } else if (!length.empty()) {
     framing_ = Framing::length;
-    if (!read_number(length, left_) || left_ > kMaxBody)
-      return broken("the answer's length is malformed or too large");
+    if (!read_number(length, left_)) return broken("the answer's length is malformed");
     done_ = left_ == 0;
   } else {
     framing_ = Framing::until_close;
@@ -168,6 +167,7 @@ Result<bool> Exchange::read_some(std::string& out, const Patience& patience) {
 }
 
 Result<void> Exchange::read_body(Response& response, const Patience& patience) {
+  if (framing_ == Framing::length && left_ > kMaxBody) return broken("the answer is too large");
   while (true) {
     const auto more = read_some(response.body, patience);
     if (!more) return std::unexpected(more.error());

@@ -14,7 +14,8 @@
 
 namespace jobbie::client {
 
-/// The most that is taken from a server; beyond it, the answer is broken.
+/// The most that is taken from a server at once; beyond it, the answer is broken. What is read in
+/// parts may be longer.
 inline constexpr std::size_t kMaxHead = std::size_t{64} << 10;
 inline constexpr std::size_t kMaxBody = std::size_t{256} << 20;
 

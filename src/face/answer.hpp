@@ -3,6 +3,10 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "http/file_body.hpp"
 
 namespace jobbie::face {
 
@@ -18,6 +22,8 @@ struct Answer {
   unsigned retry_after_s = 0;       ///< zero: not said
   const char* challenge = nullptr;  ///< of a 401: a constant
   std::string_view etag = {};       ///< a constant; empty: not said
+  http::FileBody file;              ///< the body, where it has a descriptor
+  std::vector<std::pair<std::string, std::string>> headers;  ///< of a file
 };
 
 }  // namespace jobbie::face

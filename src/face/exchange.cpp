@@ -2,6 +2,7 @@
 #include "face/exchange.hpp"
 
 #include <string>
+#include <utility>
 
 namespace jobbie::face {
 
@@ -38,6 +39,13 @@ void Exchange::write_refusal(const command::Reply& reply, Answer& out) {
 }
 
 void send(http::Responder& responder, Answer&& answer) {
+  if (answer.file.descriptor >= 0)
+    return http::send_file(std::move(responder),
+                           {.status = answer.status,
+                            .content_type = answer.type,
+                            .body = {},
+                            .headers = std::move(answer.headers)},
+                           std::move(answer.file));
   const auto type = answer.problem         ? kProblemJson
                     : answer.body.empty()  ? std::string_view{}
                     : !answer.type.empty() ? answer.type

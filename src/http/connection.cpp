@@ -135,6 +135,7 @@ void Connection::die() {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     Task callback = std::exchange(slots_[i].hang_up, nullptr);
     if (callback) callback();
+    slots_[i].room = nullptr;
   }
 }
 

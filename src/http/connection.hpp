@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,10 +54,13 @@ class Connection {
   void answer(std::uint64_t sequence, const Response& response, std::string_view body);
   void on_hang_up(std::uint64_t sequence, Task callback);
   [[nodiscard]] bool is_waiting(std::uint64_t sequence);
-  bool begin_stream(std::uint64_t sequence, const Response& head);
+  /// With `bytes`, the answer has that length, and its parts go out as they are.
+  bool begin_stream(std::uint64_t sequence, const Response& head,
+                    std::optional<std::uint64_t> bytes = std::nullopt);
   bool write_stream(std::uint64_t sequence, std::string_view part);
   void end_stream(std::uint64_t sequence);
   [[nodiscard]] bool is_streaming(std::uint64_t sequence);
+  void on_room(std::uint64_t sequence, Task callback);
   [[nodiscard]] std::size_t pending_bytes() const { return output_.size() - sent_ + slot_bytes_; }
 
  private:
@@ -78,6 +82,8 @@ class Connection {
     Task hang_up;
     int status = 0;
     std::size_t body_bytes = 0;
+    std::optional<std::uint64_t> promised_bytes;  ///< of a stream whose length is known
+    Task room;
     std::unique_ptr<Access> access;
   };
   enum class Phase : std::uint8_t { idle, head, body, busy };
@@ -114,6 +120,7 @@ class Connection {
   void count_slot_bytes(const Slot& slot, std::size_t before);
   void finish_slot(std::uint64_t sequence);
   void log_access(Slot& slot);
+  void tell_room();
 
   // Ends of turns (connection_settle.cpp).
   bool flush();

@@ -87,12 +87,16 @@ void Connection::finish_slot(std::uint64_t sequence) {
   }
 }
 
-bool Connection::begin_stream(std::uint64_t sequence, const Response& head) {
+bool Connection::begin_stream(std::uint64_t sequence, const Response& head,
+                              std::optional<std::uint64_t> bytes) {
   Slot* const slot = find_slot(sequence);
   if (slot == nullptr || slot->state != Slot::State::waiting) return false;
   const std::size_t before = slot->bytes.size();
-  const Framing framing = slot->old_version ? Framing::closed : Framing::chunked;
-  append_slot_head(sequence, *slot, head, framing, 0);
+  slot->promised_bytes = bytes;
+  const Framing framing = bytes               ? Framing::sized
+                          : slot->old_version ? Framing::closed
+                                              : Framing::chunked;
+  append_slot_head(sequence, *slot, head, framing, bytes.value_or(0));
   count_slot_bytes(*slot, before);
   slot->state = Slot::State::streaming;
   if (slot->head_only) {
@@ -108,7 +112,7 @@ bool Connection::write_stream(std::uint64_t sequence, std::string_view part) {
   if (slot == nullptr || slot->state != Slot::State::streaming) return false;
   const std::size_t before = slot->bytes.size();
   std::string& out = sequence == first_sequence_ ? output_ : slot->bytes;
-  if (slot->old_version)
+  if (slot->old_version || slot->promised_bytes)
     out.append(part);
   else
     append_chunk(out, part);
@@ -126,9 +130,25 @@ void Connection::end_stream(std::uint64_t sequence) {
   Slot* const slot = find_slot(sequence);
   if (slot == nullptr || slot->state != Slot::State::streaming) return;
   const std::size_t before = slot->bytes.size();
-  if (!slot->old_version) (sequence == first_sequence_ ? output_ : slot->bytes).append("0\r\n\r\n");
+  // A client that was promised more must not take this for all of it.
+  if (slot->promised_bytes && slot->body_bytes != *slot->promised_bytes) return die();
+  if (!slot->old_version && !slot->promised_bytes)
+    (sequence == first_sequence_ ? output_ : slot->bytes).append("0\r\n\r\n");
   count_slot_bytes(*slot, before);
   finish_slot(sequence);
+}
+
+void Connection::on_room(std::uint64_t sequence, Task callback) {
+  Slot* const slot = find_slot(sequence);
+  if (slot == nullptr || slot->state != Slot::State::streaming) return;
+  slot->room = std::move(callback);
+  loop_.touch(*this);
+}
+
+/// In a turn of its own, so that whoever has much to write does not keep the loop.
+void Connection::tell_room() {
+  if (slots_.empty() || !slots_.front().room || pending_bytes() > kRoomBytes) return;
+  loop_.post(std::exchange(slots_.front().room, nullptr));
 }
 
 }  // namespace jobbie::http

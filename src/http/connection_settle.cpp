@@ -25,6 +25,7 @@ void Connection::settle() {
     output_.append("HTTP/1.1 100 Continue\r\n\r\n");
   }
   if (!flush()) return;
+  tell_room();
   if (closing_) release_held();
   if (paused_ && may_take()) {
     go_on_with_held();

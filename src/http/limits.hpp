@@ -54,6 +54,8 @@ inline constexpr std::size_t kGrowBytes = std::size_t{256} * 1024;
 inline constexpr std::size_t kMaxDiscardBytes = std::size_t{4} * 1024 * 1024;
 /// A slow reader gets a new write deadline for each so many bytes.
 inline constexpr std::size_t kWriteProgressBytes = std::size_t{16} * 1024;
+/// A stream is asked for more when its client has no more than this to take.
+inline constexpr std::size_t kRoomBytes = std::size_t{256} * 1024;
 /// Output buffers up to this size stay with an idle connection.
 inline constexpr std::size_t kKeptOutputBytes = std::size_t{4} * 1024;
 /// Connections that one turn of the loop accepts.

@@ -48,6 +48,13 @@ Stream Responder::stream(Response&& head) {
   return Stream(ticket);
 }
 
+Stream Responder::stream(Response&& head, std::uint64_t bytes) {
+  const Ticket ticket = std::exchange(ticket_, {});
+  Connection* const connection = connection_of(ticket);
+  if (connection != nullptr) connection->begin_stream(ticket.sequence, head, bytes);
+  return Stream(ticket);
+}
+
 void Responder::on_hang_up(Task callback) {
   if (Connection* const connection = connection_of(ticket_))
     connection->on_hang_up(ticket_.sequence, std::move(callback));
@@ -78,6 +85,11 @@ bool Stream::write(std::string_view part) {
 void Stream::close() {
   const Ticket ticket = std::exchange(ticket_, {});
   if (Connection* const connection = connection_of(ticket)) connection->end_stream(ticket.sequence);
+}
+
+void Stream::on_room(Task callback) {
+  if (Connection* const connection = connection_of(ticket_))
+    connection->on_room(ticket_.sequence, std::move(callback));
 }
 
 std::size_t Stream::pending_bytes() const {

@@ -76,6 +76,9 @@ class Stream {
   bool write(std::string_view part);
   /// Ends the answer; the connection goes on to the next request.
   void close();
+  /// `callback` runs once on the loop's thread when the client has no more than kRoomBytes to take;
+  /// it is dropped unrun when the client goes.
+  void on_room(Task callback);
   /// How much the client has not taken yet, to slow down by.
   [[nodiscard]] std::size_t pending_bytes() const;
   [[nodiscard]] bool open() const;
@@ -101,6 +104,9 @@ class Responder {
   void send(int status, std::string_view content_type, std::string_view body);
   /// Sends the head of `head` (its body is the first part) and gives the rest of the answer.
   Stream stream(Response&& head);
+  /// The same with an answer whose length is known. A stream that is closed with less written
+  /// breaks the connection, so that the client knows.
+  Stream stream(Response&& head, std::uint64_t bytes);
 
   /// `callback` runs once on the loop's thread if the client ends its side of the connection, or
   /// the connection breaks, before the answer (or the end of the stream). An answer may still be

@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "command/codec.hpp"
+#include "node/backups.hpp"
 #include "node/bulk_runner.hpp"
 #include "node/questions.hpp"
 #include "node/readers.hpp"
@@ -194,6 +195,8 @@ void Driver::answer_question(std::unique_ptr<call::Call> call) {
   if (is_lookup(query)) return readers_->ask(std::move(call), engine_->undrained_sweeps());
   // Whoever was answered before finds what was done, so the database gets it first.
   hand_over();
+  if (std::holds_alternative<call::BackupQuery>(query))
+    return backups_->make(std::move(call), handed_index_);
   searchers_->ask(std::move(call), handed_index_);
 }
 

@@ -42,6 +42,7 @@
 
 namespace jobbie::node {
 
+class Backups;
 class BulkRunner;
 class Readers;
 
@@ -76,6 +77,8 @@ class Driver {
     searchers_ = &searchers;
     bulks_ = &bulks;
   }
+  /// The same for copies of the database.
+  void use(Backups& backups) { backups_ = &backups; }
   /// From now on there are other nodes. `transport` must outlive the driver.
   void connect(peer::Transport& transport, const peer::Hello& self);
   /// Addresses of other nodes, as they were announced or found.
@@ -251,6 +254,7 @@ class Driver {
   Readers* readers_ = nullptr;
   Readers* searchers_ = nullptr;
   BulkRunner* bulks_ = nullptr;
+  Backups* backups_ = nullptr;
   std::mt19937_64 random_;
 
   stats::Stats stats_;

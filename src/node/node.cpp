@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "node/backups.hpp"
 #include "node/bulk_runner.hpp"
 #include "node/deliver.hpp"
 #include "node/discovery.hpp"
@@ -82,7 +83,9 @@ base::Result<void> Node::open_driver(const Beginning& beginning) {
       driver_->store(), Readers::Options{.threads = kSearchThreads,
                                          .bound = options_.bounds.searches,
                                          .pace = Pace::gentle});
+  backups_ = std::make_unique<Backups>(driver_->store(), options_.data_dir, options_.journal);
   driver_->use(*readers_, *searchers_, *bulks_);
+  driver_->use(*backups_);
   return {};
 }
 
@@ -184,6 +187,7 @@ base::Result<void> Node::swap_state() {
   ready_ = false;
   readers_.reset();
   searchers_.reset();
+  backups_.reset();
   if (auto adopted = driver_->adopt(); !adopted) return adopted;
   driver_.reset();
   if (auto opened = open_driver({}); !opened) return opened;
@@ -218,6 +222,7 @@ base::Result<void> Node::stop() {
   for (auto& item : late) refuse(std::move(item.call), call::Trouble::stopping);
   readers_.reset();
   searchers_.reset();
+  backups_.reset();
   auto closed = driver_ ? driver_->close() : base::Result<void>{};
   if (transport_) transport_->stop();
   // Last: whatever it still waited for has come back by now.

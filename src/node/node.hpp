@@ -78,6 +78,7 @@ struct Beginning {
   std::uint64_t founders_index = 0;  ///< from which on they are; zero: from the beginning
 };
 
+class Backups;
 class BulkRunner;
 class Discovery;
 class Driver;
@@ -142,6 +143,7 @@ class Node final : public call::Service {
   peer::Hello self_;  ///< as the transport was opened with
   std::unique_ptr<Discovery> discovery_;
   std::unique_ptr<BulkRunner> bulks_;
+  std::unique_ptr<Backups> backups_;
   std::unique_ptr<Driver> driver_;
   std::unique_ptr<Readers> readers_;
   std::unique_ptr<Readers> searchers_;

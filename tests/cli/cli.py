@@ -9,7 +9,8 @@ import os
 import sys
 import unittest
 
-from cli_bulk import *  # noqa: F401,F403  the tests themselves
+from cli_backup import *  # noqa: F401,F403  the tests themselves
+from cli_bulk import *  # noqa: F401,F403
 from cli_commands import *  # noqa: F401,F403
 from cli_program import *  # noqa: F401,F403
 from cli_top import *  # noqa: F401,F403

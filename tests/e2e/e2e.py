@@ -10,6 +10,7 @@ import sys
 import unittest
 
 from e2e_access import *  # noqa: F401,F403  the tests themselves
+from e2e_backup import *  # noqa: F401,F403
 from e2e_bulk import *  # noqa: F401,F403
 from e2e_clients import *  # noqa: F401,F403
 from e2e_limits import *  # noqa: F401,F403

@@ -113,7 +113,8 @@ class OpenApi(EndToEnd):
 
         for path in ("/", "/healthz", "/readyz", "/metrics", f"{API}/metrics", f"{API}/cluster/status",
                      f"{API}/stats?resolution=minute", f"{API}/jobs?limit=1000", f"{API}/queues", f"{API}/groups",
-                     f"{API}/workers", f"{API}/errors", f"{API}/batches", f"{API}/bulk"):
+                     f"{API}/workers", f"{API}/errors", f"{API}/batches", f"{API}/bulk",
+                     f"{API}/backup"):
             get(path)
         _, headers, _ = get(f"{API}/openapi.json")
         status, _, raw = get(f"{API}/openapi.json", **{"If-None-Match": headers["etag"]})

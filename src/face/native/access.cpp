@@ -87,6 +87,7 @@ constexpr std::array kRules = {
     Rule{Method::post, "/api/v1/keys", admin("key.create")},
     Rule{Method::del, "/api/v1/keys/{id}", admin("key.revoke")},
     Rule{Method::get, "/api/v1/audit", admin({})},
+    Rule{Method::get, "/api/v1/backup", admin({})},
     Rule{Method::get, "/api/v1/webhooks", admin({})},
     Rule{Method::post, "/api/v1/webhooks", admin("webhook.create")},
     Rule{Method::get, "/api/v1/webhooks/{id}", admin({})},

@@ -128,6 +128,7 @@ void write_batch_record(base::json::Writer& json, const model::BatchRecord& batc
 [[nodiscard]] Outcome key_revoke(const Input& input);
 [[nodiscard]] Outcome whoami(const Input& input);
 [[nodiscard]] Outcome audit(const Input& input);
+[[nodiscard]] Outcome backup(const Input& input);
 
 // Webhooks.
 [[nodiscard]] Outcome webhooks(const Input& input);

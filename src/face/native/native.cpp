@@ -114,6 +114,7 @@ constexpr std::array kRoutes = {
     Route{Method::post, "/api/v1/keys", native::key_create},
     Route{Method::del, "/api/v1/keys/{id}", native::key_revoke},
     Route{Method::get, "/api/v1/audit", native::audit},
+    Route{Method::get, "/api/v1/backup", native::backup},
     Route{Method::get, "/api/v1/openapi.json", nullptr},
     Route{Method::get, "/api/v1/webhooks", native::webhooks},
     Route{Method::post, "/api/v1/webhooks", native::webhook_create},
@@ -329,7 +330,9 @@ void Native::handle(const http::Request& request, http::Responder responder) {
   if (bulks != nullptr && native::wants_progress_events(request))
     return native::stream_progress(bulks->bulk, service_, inbox, std::move(responder));
   prepared.exchange->answer_through(std::move(responder));
-  if (prepared.exchange->wait.ms > 0) prepared.exchange->watch_hang_up();
+  if (prepared.exchange->wait.ms > 0 ||
+      std::holds_alternative<call::BackupQuery>(prepared.exchange->query))
+    prepared.exchange->watch_hang_up();
   service_.submit(std::move(prepared.exchange));
   inbox.flush_soon(service_);
 }
