@@ -1,14 +1,14 @@
 // Preloaded into a node under test: the wall clock is off by as many nanoseconds as the first eight
 // bytes of the file WRONG_CLOCK say, and may jump at any time. All other clocks are right.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 namespace {
 

@@ -29,6 +29,8 @@ class Server:
     `binary` is a command line, so that a stand-in can take the place of the real one.
     """
 
+    name = ""  # of one node among several
+
     def __init__(self, binary, data_dir, port=None, flags=(), prefix=(), host="127.0.0.1"):
         self.binary = shlex.split(binary)
         self.data_dir = str(data_dir)
