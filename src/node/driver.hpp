@@ -200,6 +200,7 @@ class Driver {
   void take_forward(const Frame& frame);
   void take_reply(const Frame& frame);
   void take_link(const Link& link);
+  void come_back_empty(std::vector<Held> calls);
   void take_snapshot(peer::Incoming incoming);
   void send(const consensus::MessageView& message);
   void manage(std::unique_ptr<call::Call> call);

@@ -194,6 +194,7 @@ void Driver::expire_undecided() {
   if (forwarder_ == nullptr) return;
   for (auto& held : forwarder_->take_overdue(now_us_))
     give_back(std::move(held.call), call::Trouble::lost_track);
+  come_back_empty(forwarder_->take_superseded(log_->leader_id(), now_us_));
 }
 
 }  // namespace jobbie::node
