@@ -183,6 +183,7 @@ class Driver {
   void note_role();
   void begin_term();
   void end_term();
+  void wait_elsewhere(Waiter waiter, std::size_t bytes);
   [[nodiscard]] base::Duration time_without_leader();
   [[nodiscard]] bool is_remote(const call::Call& call) const;
   void route(Held held);

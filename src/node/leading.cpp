@@ -52,13 +52,19 @@ void Driver::end_term() {
   lost_.reset();
   wakes_.clear();
   bulks_->lead(false);
-  for (auto& waiter : waiters_.take_all())
-    hold({.call = std::move(waiter.call),
-          .bytes = 0,
-          .since_us = now_us_,
-          .wait_until_us = waiter.deadline_us});
+  for (auto& waiter : waiters_.take_all()) wait_elsewhere(std::move(waiter), 0);
   if (options_.journal != nullptr)
     options_.journal->write(base::Level::warning, "not_leading_any_more", {{"term", log_->term()}});
+}
+
+/// A claim that finds nothing here may find something with the next leader. But what stood before it
+/// is done, if anything did: to say that nothing was, or to do it again, would be wrong.
+void Driver::wait_elsewhere(Waiter waiter, std::size_t bytes) {
+  if (!waiter.call->replies.empty()) return give_empty(std::move(waiter));
+  hold({.call = std::move(waiter.call),
+        .bytes = bytes,
+        .since_us = now_us_,
+        .wait_until_us = waiter.deadline_us});
 }
 
 /// As this node has seen it; where it has just been started, from the time at which it, or another
@@ -143,10 +149,7 @@ void Driver::undo(Proposal proposal) {
       give_back(std::move(part.waiter.call), call::Trouble::stopping);
       continue;
     }
-    hold({.call = std::move(part.waiter.call),
-          .bytes = proposal.bytes / proposal.parts.size(),
-          .since_us = now_us_,
-          .wait_until_us = part.waiter.deadline_us});
+    wait_elsewhere(std::move(part.waiter), proposal.bytes / proposal.parts.size());
   }
 }
 
