@@ -183,6 +183,7 @@ class Driver {
   void note_role();
   void begin_term();
   void end_term();
+  void wait_elsewhere(Waiter waiter, std::size_t bytes);
   [[nodiscard]] base::Duration time_without_leader();
   [[nodiscard]] bool is_remote(const call::Call& call) const;
   void route(Held held);
@@ -201,6 +202,7 @@ class Driver {
   void take_forward(const Frame& frame);
   void take_reply(const Frame& frame);
   void take_link(const Link& link);
+  void come_back_empty(std::vector<Held> calls);
   void take_snapshot(peer::Incoming incoming);
   void send(const consensus::MessageView& message);
   void manage(std::unique_ptr<call::Call> call);

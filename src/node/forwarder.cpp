@@ -11,6 +11,8 @@ namespace {
 
 /// How long a leader may take for a call beyond the time that the call may wait.
 constexpr std::int64_t kOverdueUs = 15'000'000;
+/// How long a leader that has handed over may take for its last replies.
+constexpr std::int64_t kLastRepliesUs = 500'000;
 
 bool is_repeatable(const command::Command& command) {
   if (const auto* ack = std::get_if<command::Ack>(&command)) return ack->ref.lease != 0;
@@ -73,6 +75,15 @@ std::vector<Held> Forwarder::take_all() {
 
 std::vector<Held> Forwarder::take_overdue(std::int64_t now_us) {
   return take_if([&](const Away& away) { return away.overdue_us <= now_us; });
+}
+
+std::vector<Held> Forwarder::take_superseded(std::uint64_t leader, std::int64_t now_us) {
+  if (leader == 0) return {};
+  return take_if([&](Away& away) {
+    if (away.node == leader) return false;
+    if (away.superseded_us == 0) away.superseded_us = now_us;
+    return away.superseded_us + kLastRepliesUs <= now_us;
+  });
 }
 
 void Forwarder::call_off(bool all) {

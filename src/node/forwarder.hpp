@@ -37,6 +37,9 @@ class Forwarder {
   [[nodiscard]] std::vector<Held> take_all();
   /// Those that should have come back long ago.
   [[nodiscard]] std::vector<Held> take_overdue(std::int64_t now_us);
+  /// Those whose leader has had a successor for a while and does not answer: it may be cut off, and
+  /// a connection over which nothing comes is noticed late. `leader` is 0 where nobody is known.
+  [[nodiscard]] std::vector<Held> take_superseded(std::uint64_t leader, std::int64_t now_us);
   /// Tells the leader of those that nobody waits for any more; with `all`, of all that may wait.
   void call_off(bool all);
   [[nodiscard]] std::size_t size() const { return away_.size(); }
@@ -46,6 +49,7 @@ class Forwarder {
     Held held;
     std::uint64_t node = 0;
     std::int64_t overdue_us = 0;
+    std::int64_t superseded_us = 0;
     bool called_off = false;
   };
   template <typename Predicate>

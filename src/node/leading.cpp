@@ -53,13 +53,19 @@ void Driver::end_term() {
   lost_.reset();
   wakes_.clear();
   bulks_->lead(false);
-  for (auto& waiter : waiters_.take_all())
-    hold({.call = std::move(waiter.call),
-          .bytes = 0,
-          .since_us = now_us_,
-          .wait_until_us = waiter.deadline_us});
+  for (auto& waiter : waiters_.take_all()) wait_elsewhere(std::move(waiter), 0);
   if (options_.journal != nullptr)
     options_.journal->write(base::Level::warning, "not_leading_any_more", {{"term", log_->term()}});
+}
+
+/// A claim that finds nothing here may find something with the next leader. But what stood before it
+/// is done, if anything did: to say that nothing was, or to do it again, would be wrong.
+void Driver::wait_elsewhere(Waiter waiter, std::size_t bytes) {
+  if (!waiter.call->replies.empty()) return give_empty(std::move(waiter));
+  hold({.call = std::move(waiter.call),
+        .bytes = bytes,
+        .since_us = now_us_,
+        .wait_until_us = waiter.deadline_us});
 }
 
 /// As this node has seen it; where it has just been started, from the time at which it, or another
@@ -144,10 +150,7 @@ void Driver::undo(Proposal proposal) {
       give_back(std::move(part.waiter.call), call::Trouble::stopping);
       continue;
     }
-    hold({.call = std::move(part.waiter.call),
-          .bytes = proposal.bytes / proposal.parts.size(),
-          .since_us = now_us_,
-          .wait_until_us = part.waiter.deadline_us});
+    wait_elsewhere(std::move(part.waiter), proposal.bytes / proposal.parts.size());
   }
 }
 
@@ -195,6 +198,7 @@ void Driver::expire_undecided() {
   if (forwarder_ == nullptr) return;
   for (auto& held : forwarder_->take_overdue(now_us_))
     give_back(std::move(held.call), call::Trouble::lost_track);
+  come_back_empty(forwarder_->take_superseded(log_->leader_id(), now_us_));
 }
 
 }  // namespace jobbie::node

@@ -143,7 +143,12 @@ void Driver::take_link(const Link& link) {
   if (link.up) return;
   log_->report_unreachable(link.node);
   remote_waiters_.cancel_all(link.node);
-  for (auto& held : forwarder_->take_all(link.node)) {
+  come_back_empty(forwarder_->take_all(link.node));
+}
+
+/// Calls that were sent to a leader that is away: nobody knows what it has done.
+void Driver::come_back_empty(std::vector<Held> calls) {
+  for (auto& held : calls) {
     if (is_repeatable(*held.call)) {
       held.since_us = now_us_;
       hold(std::move(held));

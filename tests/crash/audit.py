@@ -233,14 +233,19 @@ class Audit:
                 self.report("I15", f"{final.job_id} had ended when {call.args['token']} was called its duplicate")
 
     def check_statuses(self):
-        """I4: one hash for one index, in every life. I6: no index that was shown disappears."""
+        """I4: one hash for one index, in every life. I6: no index that was shown disappears.
+
+        A node of several may begin anew behind what it had shown, because the others hold it too.
+        """
         hashes = {}
-        highest, life_of_highest = 0, 0
-        for status in sorted(self.history.statuses, key=lambda s: (s.life, s.at)):
+        highest, life_of_highest, of = 0, 0, None
+        for status in sorted(self.history.statuses, key=lambda s: (s.node, s.life, s.at)):
+            if status.node and (status.node, status.life) != of:
+                highest, of = 0, (status.node, status.life)
             seen = hashes.setdefault(status.index, status.hash)
             if seen != status.hash:
                 self.report("I4", f"index {status.index} had hash {seen} and then {status.hash} "
-                                  f"(life {status.life})")
+                                  f"({status.node} life {status.life})")
             if status.index < highest:
                 self.report("I6", f"index went back from {highest} (life {life_of_highest}) to {status.index} "
                                   f"(life {status.life})")

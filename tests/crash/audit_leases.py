@@ -26,13 +26,21 @@ def earliest_end(delivery, beats):
     return end
 
 
-def latest_end(delivery, beats, without=None):
+def stretched(end, since, gaps):
+    """Leases do not run while nobody leads."""
+    for start, stop in sorted(gaps):
+        if start < end and stop > since:
+            end += stop - start
+    return end
+
+
+def latest_end(delivery, beats, gaps, without=None):
     """The lease has ended by this at the latest."""
     end = delivery.expires_at if delivery.expires_at is not None else delivery.ended + delivery.lease_s
     for beat in beats:
         if beat is not without and beat.outcome in (OK, UNKNOWN) and lease_key(beat) == delivery.lease:
             end = max(end, beat.ended + delivery.lease_s)
-    return end
+    return stretched(end, delivery.invoked, gaps)
 
 
 def check(audit, job):
@@ -82,7 +90,7 @@ def check_fence(audit, job, delivery, call):
             if earlier is not call and earlier.kind == call.kind and earlier.outcome in (OK, UNKNOWN) and \
                     lease_key(earlier) == delivery.lease and earlier.invoked <= call.invoked:
                 return
-    late = call.invoked - latest_end(delivery, job.beats, without=call)
+    late = call.invoked - latest_end(delivery, job.beats, audit.history.gaps, without=call)
     if late > SLACK_S:
         audit.report("I8", f"{name} accepted {late:.3f} s after the lease's end")
 
@@ -119,7 +127,7 @@ def check_tokens_of_leases(audit):
             audit.report("I7", f"lease {lease} was given out {len(deliveries)} times: {sorted(deliveries)}")
 
 
-def pending_for_sure(job):
+def pending_for_sure(job, gaps):
     """Times (from, to) in which this job could certainly be had by any claim of its queue."""
     if job.cancels or not job.specs or job.spec.get("expires"):
         return
@@ -139,7 +147,7 @@ def pending_for_sure(job):
         settled = [call for call in job.settles if lease_key(call) == before.lease
                    and call.outcome in (OK, UNKNOWN)]
         if not settled:
-            yield latest_end(before, job.beats) + PUNCTUAL_S, after.invoked
+            yield latest_end(before, job.beats, gaps) + PUNCTUAL_S, after.invoked
         elif all(call.kind == "fail" and call.outcome == OK for call in settled):
             due = [call.reply.get("next_attempt_at") or call.ended for call in settled]
             yield max(due + [call.ended for call in settled]) + PUNCTUAL_S, after.invoked
@@ -149,7 +157,7 @@ def check_starvation(audit):
     """I12: a fetch that came back empty, though a job of its queue was to be had all the time."""
     spans = collections.defaultdict(list)
     for job in audit.jobs.values():
-        for start, end in pending_for_sure(job):
+        for start, end in pending_for_sure(job, audit.history.gaps):
             if end > start:
                 spans[job.deliveries[0].queue].append((start, end, job.job_id))
     reach = {}

@@ -69,6 +69,7 @@ class Chaos:
         began = time.time()
         self.server.spawn()
         self.server.wait_ready()
+        self.history.add_gap(min(self.server.down_since, began), time.time())
         self.starts_s.append((time.time() - began, after, self.server.life))
 
     def kill_uniform(self):

@@ -19,15 +19,21 @@ class Broken(Exception):
 class Answer:
     """A status and a body; `json` is None for an empty one."""
 
-    __slots__ = ("status", "body")
+    __slots__ = ("status", "body", "head")
 
-    def __init__(self, status, body):
+    def __init__(self, status, body, head=b""):
         self.status = status
         self.body = body
+        self.head = head
 
     @property
     def json(self):
         return json.loads(self.body) if self.body else None
+
+    def header(self, name):
+        """The value of a header, or None."""
+        found = re.search(rb"\r\n" + name.encode() + rb":[ \t]*([^\r\n]*)", self.head, re.I)
+        return found.group(1).decode() if found else None
 
     @property
     def code(self):
@@ -52,6 +58,11 @@ class Client:
             self.socket.close()
         self.socket = None
         self.rest = b""
+
+    def use(self, host, port):
+        """The next call goes there."""
+        self.close()
+        self.address = (host, port)
 
     def connect(self):
         self.close()
@@ -106,12 +117,12 @@ class Client:
         self.rest = data[wanted:]
         if CLOSES.search(head):
             self.close()
-        return Answer(status, data[:wanted])
+        return Answer(status, data[:wanted], head)
 
 
-def one_call(port, method, path, body=None, timeout=10.0, headers=None):
+def one_call(port, method, path, body=None, timeout=10.0, headers=None, host="127.0.0.1"):
     """A call on a connection of its own."""
-    client = Client(port, timeout)
+    client = Client(port, timeout, host)
     try:
         return client.call(method, path, body, headers=headers)
     finally:

@@ -54,7 +54,7 @@ def look(server, history):
     if status is None or server.life != life or not server.running():
         return None
     found = Status(life, at, status["applied_index"], status["state_hash"], status["stored_index"],
-                   status["durable_index"])
+                   status["durable_index"], server.name)
     history.add_status(found)
     return found
 

@@ -24,9 +24,9 @@ def final_of_answer(job):
                  job["batch_id"], {"batch": payload.get("batch")})
 
 
-def ask_jobs(port, ids):
+def ask_jobs(port, ids, host="127.0.0.1"):
     """What the server says about each of `ids`; those it does not know are left out."""
-    client = Client(port)
+    client = Client(port, host=host)
     finals = {}
     for job_id in ids:
         answer = client.get(f"{API}/jobs/{job_id}")

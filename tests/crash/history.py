@@ -33,7 +33,7 @@ class Call:
 
 @dataclasses.dataclass(slots=True)
 class Status:
-    """One answer of cluster/status. `life` counts the server's processes."""
+    """One answer of cluster/status. `life` counts the server's processes; `node` is its name in a cluster."""
 
     life: int
     at: float
@@ -41,6 +41,7 @@ class Status:
     hash: str
     stored: int = 0
     durable: int = 0
+    node: str = ""
 
 
 class History:
@@ -51,6 +52,7 @@ class History:
         self.calls = []
         self.statuses = []
         self.stops = []  # (from, to): a graceful stop was under way, so fetches may come back empty
+        self.gaps = []   # (from, to): nobody led for some of it, so leases may have been extended by as much
 
     def add(self, call):
         with self._lock:
@@ -64,6 +66,10 @@ class History:
         with self._lock:
             self.stops.append((start, end))
 
+    def add_gap(self, start, end):
+        with self._lock:
+            self.gaps.append((start, end))
+
     def take(self):
         """Everything so far, as a history of its own; this one goes on empty."""
         taken = History()
@@ -71,6 +77,7 @@ class History:
             taken.calls, self.calls = self.calls, []
             taken.statuses, self.statuses = self.statuses, []
             taken.stops, self.stops = self.stops, []
+            taken.gaps, self.gaps = self.gaps, []
         return taken
 
 

@@ -29,27 +29,31 @@ class Server:
     `binary` is a command line, so that a stand-in can take the place of the real one.
     """
 
-    def __init__(self, binary, data_dir, port=None, flags=(), prefix=()):
+    name = ""  # of one node among several
+
+    def __init__(self, binary, data_dir, port=None, flags=(), prefix=(), host="127.0.0.1"):
         self.binary = shlex.split(binary)
         self.data_dir = str(data_dir)
+        self.host = host
         self.port = port or free_port()
         self.flags = list(flags)
         self.prefix = list(prefix)  # a tracer, say
         self.log_path = self.data_dir + ".stderr"
         self.process = None
         self.life = 0
+        self.down_since = float("inf")  # it last led before this
 
     def spawn(self):
         """Starts a process and returns at once."""
         self.life += 1
         command = self.prefix + self.binary + ["server", "--data-dir", self.data_dir, "--http",
-                                               f"127.0.0.1:{self.port}"] + self.flags
+                                               f"{self.host}:{self.port}"] + self.flags
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def is_ready(self):
         try:
-            return one_call(self.port, "GET", "/readyz", timeout=5).status == 200
+            return one_call(self.port, "GET", "/readyz", timeout=5, host=self.host).status == 200
         except (NotSent, Broken):
             return False
 
@@ -72,10 +76,12 @@ class Server:
         code = self.process.poll()
         if code is not None:
             raise ServerError(f"ended by itself with code {code}:\n{self.tail()}")
+        self.down_since = time.time()
         self.process.kill()
         self.process.wait()
 
     def terminate(self):
+        self.down_since = time.time()
         self.process.send_signal(signal.SIGTERM)
 
     def wait_stopped(self, within_s=STOPPED_WITHIN_S):
@@ -111,7 +117,7 @@ class Server:
     def status(self):
         """The answer of cluster/status, or None while the server is not there."""
         try:
-            answer = one_call(self.port, "GET", "/api/v1/cluster/status", timeout=5)
+            answer = one_call(self.port, "GET", "/api/v1/cluster/status", timeout=5, host=self.host)
         except (NotSent, Broken):
             return None
         return node_status(answer.json) if answer.status == 200 else None

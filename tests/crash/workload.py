@@ -36,8 +36,8 @@ def seconds_of(text):
 class World:
     """What all threads see. Plain flags: a late look costs one more call, nothing else."""
 
-    def __init__(self, port, history, seed, rate=1.0):
-        self.port = port
+    def __init__(self, port, history, seed, rate=1.0, addresses=None):
+        self.addresses = addresses or [("127.0.0.1", port)]
         self.history = history
         self.seed = seed
         self.rate = rate
@@ -92,7 +92,8 @@ class Actor(threading.Thread):
         super().__init__(name=name, daemon=True)
         self.world = world
         self.random = random.Random(f"{world.seed}:{name}")
-        self.client = Client(world.port, timeout=20.0)
+        host, port = self.random.choice(world.addresses)
+        self.client = Client(port, timeout=20.0, host=host)
 
     def run(self):
         world = self.world
@@ -119,20 +120,30 @@ class Actor(threading.Thread):
     def forget(self):
         """An epoch is over: what it still meant to do with its jobs is dropped."""
 
+    def move_on(self):
+        """To another node, where there are several."""
+        if len(self.world.addresses) > 1:
+            others = [address for address in self.world.addresses if address != self.client.address]
+            self.client.use(*self.random.choice(others))
+
     def send(self, kind, path, body, headers=None):
         """(outcome, answer, invoked, ended); the outcome is None if nothing was sent."""
         invoked = time.time()
         try:
             answer = self.client.post(API + path, body, headers=headers)
         except NotSent:
+            self.move_on()
             time.sleep(0.004)
             return None, None, invoked, invoked
         except Broken:
+            self.move_on()
             return UNKNOWN, None, invoked, time.time()
         ended = time.time()
         if answer.status in (200, 201, 202, 204):
             return OK, answer, invoked, ended
         self.world.note_refusal(kind, answer)
+        if answer.status == 503 or answer.status == 507:
+            self.move_on()
         if answer.status in CHANGED_NOTHING or 400 <= answer.status < 500:
             return REFUSED, answer, invoked, ended
         sure = answer.status == 503 and answer.code not in ("", "outcome_unknown")

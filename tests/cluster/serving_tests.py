@@ -1,0 +1,178 @@
+"""Every node serves everything, and says so when it cannot."""
+
+import os
+import sys
+import threading
+import time
+
+from case import API, ClusterTest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+
+from e2e_watch import Stream  # noqa: E402
+from e2e_webhooks import Receiver  # noqa: E402
+
+
+class Serving(ClusterTest):
+    def test_through_each_node(self):
+        cluster = self.cluster()
+        for writer in cluster.nodes:
+            job_id = self.enqueue(writer)
+            for reader in cluster.nodes:
+                self.assertEqual(self.job(reader, job_id, strong=True)["state"], "pending")
+            taker = cluster.nodes[(cluster.nodes.index(writer) + 1) % 3]
+            job = self.fetch(taker)
+            self.assertEqual(job["job_id"], job_id)
+            self.ack(writer, job)
+            self.assertEqual(self.job(writer, job_id)["state"], "completed")
+        self.assert_same_state(cluster)
+
+    def test_long_polls(self):
+        """Whoever waits gets the job at once, through whichever node it comes."""
+        cluster = self.cluster()
+        for waits in cluster.nodes:
+            for sends in cluster.nodes:
+                got = []
+                thread = threading.Thread(
+                    target=lambda node=waits: got.append((self.fetch(node, "poll", timeout=10), time.time())))
+                thread.start()
+                time.sleep(0.15)
+                sent = time.time()
+                job_id = self.enqueue(sends, "poll")
+                thread.join(15)
+                job, at = got[0]
+                self.assertEqual(job["job_id"], job_id)
+                self.assertLess(at - sent, 3.0)
+                self.ack(waits, job)
+
+    def test_own_writes_are_read(self):
+        cluster = self.cluster()
+        for node in cluster.nodes:
+            client = node.client()
+            for number in range(100):
+                answer = client.post(f"{API}/enqueue", {"queue": "own", "payload": {"n": number}})
+                found = client.get(f"{API}/jobs/{answer.json['job_id']}")
+                self.assertEqual(found.status, 200, f"{node.name} does not see its own write {number}")
+            client.close()
+
+    def test_strong_reads(self):
+        cluster = self.cluster()
+        clients = [node.client() for node in cluster.nodes]
+        for number in range(60):
+            writer, reader = clients[number % 3], clients[(number + 1) % 3]
+            answer = writer.post(f"{API}/enqueue", {"queue": "strong", "payload": {}})
+            found = reader.get(f"{API}/jobs/{answer.json['job_id']}?consistency=strong")
+            self.assertEqual(found.status, 200, f"read {number}")
+        for client in clients:
+            client.close()
+
+    def test_keys(self):
+        cluster = self.cluster(start=False, flags=["--auth"])
+        secrets = "first:admin::0123456789abcdef0123456789\n"
+        path = os.path.join(cluster.folder, "keys")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(secrets)
+        os.chmod(path, 0o600)
+        cluster.flags += ["--auth-keys-file", path]
+        for node in cluster.nodes:
+            node.spawn()
+        admin = {"Authorization": "Bearer 0123456789abcdef0123456789"}
+        for node in cluster.nodes:
+            cluster.wait(lambda: node.is_ready() and
+                         node.call("GET", "/queues?consistency=strong", headers=admin).status == 200)
+        follower, other = cluster.nodes[1:]
+        made = follower.call("POST", "/keys", {"name": "p", "scopes": ["produce"]}, headers=admin)
+        self.assertEqual(made.status, 201, made.body)
+        key = {"Authorization": f"Bearer {made.json['secret']}"}
+        send = {"queue": "q", "payload": {}}
+        for node in cluster.nodes:
+            cluster.wait(lambda: node.call("POST", "/enqueue", send, headers=key).status == 201,
+                         5, f"{node.name} takes the new key")
+            self.assertEqual(node.call("POST", "/fetch", {"queues": ["q"]}, headers=key).status, 403)
+            self.assertEqual(node.call("POST", "/enqueue", send).status, 401)
+        gone = other.call("DELETE", f"/keys/{made.json['id']}", headers=admin)
+        self.assertEqual(gone.status, 200, gone.body)
+        for node in cluster.nodes:  # revoked is revoked, also where the news has not arrived: the leader judges
+            self.assertEqual(node.call("POST", "/enqueue", send, headers=key).status, 401, node.name)
+
+    def test_events_from_a_follower(self):
+        cluster = self.cluster()
+        leader, (follower, _) = cluster.leader(), cluster.followers()
+        stream = Stream(follower.port, f"{API}/events?queue=seen")
+        self.addCleanup(stream.close)
+        job_id = self.enqueue(leader, "seen")
+        job = self.fetch(leader, "seen")
+        self.ack(leader, job)
+        seen = [(kind, data["job_id"]) for _, kind, data in stream.take(3)]
+        self.assertEqual(seen, [("enqueued", job_id), ("started", job_id), ("completed", job_id)])
+
+    def test_webhooks_are_sent_once(self):
+        cluster = self.cluster(flags=["--webhook-allow", "127.0.0.1"])
+        receiver = Receiver()
+        self.addCleanup(receiver.server_close)
+        self.addCleanup(receiver.shutdown)
+        answer = cluster.followers()[0].call("POST", "/webhooks", {"url": f"http://127.0.0.1:{receiver.port}/",
+                                                                   "events": ["completed"]})
+        self.assertEqual(answer.status, 201, answer.body)
+        for node in cluster.nodes:
+            self.enqueue(node)
+            self.ack(node, self.fetch(node))
+        receiver.wait(3)
+        time.sleep(1.0)
+        self.assertEqual(len(receiver.seen), 3)
+
+    def test_a_minority_refuses(self):
+        """No false success, no write that waits for ever, and reads go on."""
+        cluster = self.cluster(namespaces=True)
+        before = self.enqueue(cluster.nodes[0])
+        leader, others = cluster.leader(), cluster.followers()
+        cluster.agree()
+        cluster.split([leader], others)
+        began = time.time()
+        answer = leader.call("POST", "/enqueue", {"queue": "lost", "payload": {}}, timeout=25)
+        self.assertEqual(answer.status, 503, answer.body)
+        self.assertIn(answer.code, ("no_leader", "outcome_unknown"))
+        self.assertIsNotNone(answer.header("retry-after"), answer.head)
+        self.assertLess(time.time() - began, 16)
+        again = leader.call("POST", "/enqueue", {"queue": "lost", "payload": {}}, timeout=25)
+        self.assertEqual((again.status, again.code), (503, "no_leader"))
+        self.assertIsNotNone(again.header("retry-after"), again.head)
+        self.assertIsNotNone(self.job(leader, before))
+        self.assertEqual(leader.call("GET", f"/jobs/{before}?consistency=strong", timeout=20).status, 503)
+        kept = self.enqueue(others[0])
+        cluster.heal()
+        cluster.wait_serving()
+        self.assertIsNotNone(self.job(leader, kept, strong=True))
+        if answer.code == "no_leader":
+            self.assertIsNone(self.fetch(leader, "lost"), "refused, and there all the same")
+
+    def test_one_way_and_bridge(self):
+        """As long as a majority can talk, somebody leads and every node of it serves."""
+        cluster = self.cluster(namespaces=True)
+        leader, (one, other) = cluster.leader(), cluster.followers()
+        cluster.cut(one, other)
+        cluster.wait_serving(within_s=10)
+        cluster.heal()
+        for node in (one, other):
+            cluster.cut_one_way(node, leader)
+        cluster.wait_serving([one, other], within_s=10)
+        cluster.heal()
+        cluster.wait_serving()
+        self.assert_same_state(cluster)
+
+    def test_far_behind(self):
+        """What the log does not hold any more comes as a copy of the database."""
+        cluster = self.cluster()
+        away = cluster.followers()[0]
+        leader = cluster.leader()
+        away.kill()
+        client = leader.client()
+        for _ in range(150):
+            answer = client.post(f"{API}/enqueue", {"queue": "bulky", "payload": {"pad": "x" * 400_000}})
+            self.assertEqual(answer.status, 201, answer.body)
+        client.close()
+        self.assertGreater(leader.status()["first_index"], 5, "the log was not cut")
+        away.start()
+        cluster.wait_serving()
+        self.assert_same_state(cluster)
+        self.assertTrue(self.logged(away, "snapshot_arrived"))
