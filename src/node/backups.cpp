@@ -22,15 +22,15 @@ constexpr std::chrono::milliseconds kBackupCatchUp{30'000};
 constexpr std::size_t kDigestBytes = std::size_t{1} << 20;
 
 /// An open file, and the place that it takes.
-struct Held {
-  Held(int fd, std::shared_ptr<std::atomic<bool>> place)
+struct SentCopy {
+  SentCopy(int fd, std::shared_ptr<std::atomic<bool>> place)
       : descriptor(fd), taken(std::move(place)) {}
-  ~Held() {
+  ~SentCopy() {
     if (descriptor >= 0) ::close(descriptor);
     taken->store(false);
   }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
+  SentCopy(const SentCopy&) = delete;
+  SentCopy& operator=(const SentCopy&) = delete;
   const int descriptor;
   const std::shared_ptr<std::atomic<bool>> taken;
 };
@@ -127,7 +127,7 @@ base::Result<call::Backup> Backups::copy(const call::Call& call) {
   const int fd = copied ? ::open(path_.c_str(), O_RDONLY | O_CLOEXEC) : -1;
   const int reason = errno;
   ::unlink(path_.c_str());
-  const auto held = std::make_shared<const Held>(fd, taken_);
+  const auto held = std::make_shared<const SentCopy>(fd, taken_);
   if (!copied) return std::unexpected(std::move(copied).error());
   if (fd < 0) return failed(reason);
   base::Sha256Stream digest;
