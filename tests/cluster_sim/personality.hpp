@@ -62,6 +62,7 @@ inline Personality draw_personality(Rng& rng) {
   p.link_delay = milliseconds(rng.between(1, 15));
   p.checkpoint_every = seconds(rng.between(3, 30));
   p.trailing = rng.coin() ? rng.below(10) : rng.below(300);
+  p.segment_bytes = rng.coin() ? 128u << 10 : 64u << 10;
   p.fault_every = seconds(rng.between(2, 20));
   p.kill = weight();
   p.power_loss = weight();

@@ -110,7 +110,7 @@ void SimNode::die(const char* why) {
   applied_ = applied_term_ = durable_ = seen_ = lead_term_ = 0;
   writing_ = 0;
   adopting_ = tick_proposed_ = false;
-  applied_at_us_ = heard_us_ = 0;
+  led_us_ = heard_us_ = 0;
   log_clock_.reset();
   offer_.reset();
   inbox_.clear();
@@ -225,7 +225,7 @@ void SimNode::tick() {
 void SimNode::receive(NodeId from, std::string message) {
   input([this, from, message = std::move(message)] {
     static_cast<void>(log_->step(message));
-    if (log_->leader_id() == from) heard_us_ = steady_us();
+    if (log_->leader_id() == from) hear_of_leader();
     turn();
   });
 }
@@ -285,7 +285,7 @@ void SimNode::apply(const log::Committed& committed) {
     const auto entry = command::decode_entry(committed.data);
     if (!entry) return world_.history.hold("an entry cannot be read: " + entry.error().message);
     replies = engine_->apply(*entry).replies;
-    applied_at_us_ = steady_us();
+    led_us_ = 0;
   }
   world_.event("apply", id_, committed.index, committed.term);
   world_.history.applied(id_, committed.index, committed.term, committed.data, *engine_);

@@ -122,6 +122,7 @@ class SimNode final : public node::Clock {
   void send_answers();
 
   // sim_node_lead.cpp: calls, and what only a leader does.
+  void hear_of_leader();
   bool duties();
   bool begin_lead();
   bool propose_due();
@@ -170,11 +171,11 @@ class SimNode final : public node::Clock {
   std::unique_ptr<engine::Engine> engine_;
   std::uint64_t applied_ = 0;
   std::uint64_t applied_term_ = 0;
-  std::uint64_t durable_ = 0;       ///< entry of the durable checkpoint
-  std::uint64_t writing_ = 0;       ///< entry of the checkpoint that is being written; 0: none
-  std::int64_t applied_at_us_ = 0;  ///< steady, when the latest entry with a time was applied
-  std::int64_t heard_us_ = 0;       ///< steady, when a leader was last heard of
-  std::uint64_t operations_ = 0;    ///< of the disk, when the turn began
+  std::uint64_t durable_ = 0;     ///< entry of the durable checkpoint
+  std::uint64_t writing_ = 0;     ///< entry of the checkpoint that is being written; 0: none
+  std::int64_t led_us_ = 0;       ///< how long somebody has led since the latest entry
+  std::int64_t heard_us_ = 0;     ///< steady, when a leader was last heard of
+  std::uint64_t operations_ = 0;  ///< of the disk, when the turn began
   std::vector<Sent> sent_;
   std::vector<Answer> answers_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Proposal> proposals_;  ///< by index and term

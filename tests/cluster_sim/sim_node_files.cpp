@@ -65,7 +65,7 @@ bool SimNode::load_file(std::string_view bytes) {
   engine_ = std::make_unique<engine::Engine>(*std::move(loaded));
   applied_ = durable_ = *index;
   applied_term_ = 0;
-  applied_at_us_ = 0;
+  led_us_ = 0;
   world_.history.loaded(id_, applied_, *engine_);
   return true;
 }

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kPatienceUs = 1'000'000;  ///< of a call while no leader is known
 constexpr std::size_t kCallsPerEntry = 6;
+constexpr std::int64_t kSilenceUs = 300'000;
 
 }  // namespace
 
@@ -34,7 +35,7 @@ bool SimNode::duties() {
     if (applied_term_ != log_->term() && !world_.plants(Plant::no_barrier)) return false;
     return begin_lead();
   }
-  heard_us_ = steady_us();
+  hear_of_leader();
   return propose_due();
 }
 
@@ -54,12 +55,18 @@ bool SimNode::begin_lead() {
   return true;
 }
 
+/// A leader is heard of many times a second. After a longer silence, in which this node itself may
+/// have been stopped, nobody knows whether somebody led: what was said long ago is read only now.
+void SimNode::hear_of_leader() {
+  const std::int64_t now = steady_us();
+  led_us_ += std::min(now - heard_us_, kSilenceUs);
+  heard_us_ = now;
+}
+
 /// How much of the time since the latest entry nobody has led, as far as this node knows.
 base::Duration SimNode::lost_time(base::Instant now) const {
   const std::int64_t passed = std::max<std::int64_t>((now - engine_->now()).ms, 0);
-  const std::int64_t led =
-      applied_at_us_ == 0 ? 0 : std::max<std::int64_t>(heard_us_ - applied_at_us_, 0) / 1000;
-  return {std::max<std::int64_t>(passed - led, 0)};
+  return {std::max<std::int64_t>(passed - led_us_ / 1000, 0)};
 }
 
 bool SimNode::propose_due() {

@@ -27,12 +27,15 @@ constexpr std::int64_t kQuietUs = seconds(10);
 /// Bugs that only a loss of power shows are looked for where the power goes often.
 Personality personality_for(Plant plant, Rng& rng) {
   Personality traits = draw_personality(rng);
-  if (plant == Plant::none || plant > Plant::snapshot_not_durable) return traits;
+  const bool by_power = plant != Plant::none && plant <= Plant::snapshot_not_durable;
+  if (!by_power && plant != Plant::cut_too_far) return traits;
   traits.founders = 3;
   traits.pace = milliseconds(rng.between(150, 500));
   traits.blackout = plant == Plant::send_before_sync ? 40 : 10;
   traits.power_loss = 10;
   traits.fault_every = seconds(rng.between(1, 3));
+  traits.checkpoint_every = seconds(rng.between(2, 8));
+  traits.segment_bytes = 64u << 10;
   return traits;
 }
 
