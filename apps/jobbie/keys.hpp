@@ -1,9 +1,9 @@
 // The keys that a server starts with: those of a file, and the first one of an operator.
 #pragma once
 
-#include <string>
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>

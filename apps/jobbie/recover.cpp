@@ -47,11 +47,12 @@ int recover(const RecoverOptions& options) {
     self = (*opened)->node_id();
   }
   if (!options.yes) {
-    fmt::print(stderr,
-               "jobbie: this node would go on alone, without the other {} of its cluster. What only "
-               "they had is lost, although it may have been acknowledged, and they must never run "
-               "again with the data they have. If that is so, say --yes.\n",
-               before.members.size() - (before.find(self) != nullptr ? 1 : 0));
+    fmt::print(
+        stderr,
+        "jobbie: this node would go on alone, without the other {} of its cluster. What only "
+        "they had is lost, although it may have been acknowledged, and they must never run "
+        "again with the data they have. If that is so, say --yes.\n",
+        before.members.size() - (before.find(self) != nullptr ? 1 : 0));
     return cli::kUsage;
   }
   log::Member alone;
@@ -63,9 +64,10 @@ int recover(const RecoverOptions& options) {
   const log::Configuration after{.cluster_id = node::draw_id(), .members = {alone}};
   if (auto done = log::Log::recover_alone(*disk, log_options, after); !done)
     return failed(done.error());
-  fmt::print("{} is a cluster of its own now. Start it, then empty nodes with --peers of this one "
-             "join it.\n",
-             alone.name);
+  fmt::print(
+      "{} is a cluster of its own now. Start it, then empty nodes with --peers of this one "
+      "join it.\n",
+      alone.name);
   return cli::kDone;
 }
 

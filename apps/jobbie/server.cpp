@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
-#include "certificate_watch.hpp"
 #include "base/duration.hpp"
+#include "certificate_watch.hpp"
 #include "effects/trace_exporter.hpp"
 #include "effects/webhook_sender.hpp"
 #include "face/native/native.hpp"

@@ -153,8 +153,9 @@ base::Result<void> check_cluster(const Settings& s) {
   if (!s.discover.empty() && s.discover != "dns")
     return std::unexpected(bad("--discover is dns, not " + s.discover));
   if (!s.discover.empty() && s.discover_name.empty())
-    return std::unexpected(bad("--discover=dns needs --discover-name: the name that stands for all "
-                               "nodes, with or without a port"));
+    return std::unexpected(
+        bad("--discover=dns needs --discover-name: the name that stands for all "
+            "nodes, with or without a port"));
   if (s.discover.empty() && s.peers.empty())
     return std::unexpected(bad("--cluster needs --peers or --discover=dns"));
   if (!s.discover.empty() && !s.peers.empty())
@@ -337,8 +338,7 @@ void settle_names(Settings& s) {
   if (s.advertise.empty()) s.advertise = reachable(s.raft);
   if (s.advertise_http.empty()) s.advertise_http = reachable(s.http);
   // Several nodes on one machine have the same host name and different ports.
-  if (s.node.empty())
-    s.node = is_loopback(parse_address(s.raft)->host) ? s.advertise : host_name();
+  if (s.node.empty()) s.node = is_loopback(parse_address(s.raft)->host) ? s.advertise : host_name();
   if (!s.discover_name.empty() && s.discover_name.find(':') == std::string::npos)
     s.discover_name += ":" + std::to_string(parse_address(s.raft)->port);
 }

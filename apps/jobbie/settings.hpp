@@ -52,7 +52,7 @@ struct Settings {
   std::string cluster_tls_ca;
   std::string election_timeout = "500ms";
   std::uint64_t log_retain_bytes = std::uint64_t{256} << 20;
-  std::string tls_cert;                    ///< PEM file; with `tls_key` the API is served by https
+  std::string tls_cert;  ///< PEM file; with `tls_key` the API is served by https
   std::string tls_key;
 };
 

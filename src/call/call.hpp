@@ -177,12 +177,11 @@ struct ClusterChange {
   ClusterAction action = ClusterAction::transfer;
   std::string target;
 };
-using Query =
-    std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, QueuesQuery, GroupsQuery,
-                 WorkersQuery, SchedulesQuery, WhyQuery, StatsQuery, MetricsQuery, ErrorsQuery,
-                 LogsQuery, SearchQuery, BatchesQuery, SliceQuery, BulkQuery, BulksQuery, KeysQuery,
-                 AuditQuery, WebhooksQuery, DeliveriesQuery, OutboxQuery, BackupQuery,
-                 ClusterChange>;
+using Query = std::variant<std::monostate, JobQuery, BatchQuery, StatusQuery, QueuesQuery,
+                           GroupsQuery, WorkersQuery, SchedulesQuery, WhyQuery, StatsQuery,
+                           MetricsQuery, ErrorsQuery, LogsQuery, SearchQuery, BatchesQuery,
+                           SliceQuery, BulkQuery, BulksQuery, KeysQuery, AuditQuery, WebhooksQuery,
+                           DeliveriesQuery, OutboxQuery, BackupQuery, ClusterChange>;
 
 /// A member of the cluster, as the node that was asked sees it.
 struct NodeRow {
@@ -193,7 +192,7 @@ struct NodeRow {
   bool voter = false;
   bool leader = false;
   bool self = false;
-  bool connected = false;  ///< both ways; of the node itself: always
+  bool connected = false;                      ///< both ways; of the node itself: always
   std::optional<std::uint64_t> matched_index;  ///< what it has of the log; known to the leader
   const char* replication = nullptr;           ///< probe, replicate or snapshot; on the leader
   std::optional<std::int64_t> round_trip_us;

@@ -62,8 +62,8 @@ int cluster_status(Session& session) {
       count(s["waiting_fetches"].integer()));
   const std::string role = s["role"].text();
   if (role == "forming")
-    fmt::print("{}\n", styled(session, {"this node waits for the others, or to be taken in",
-                                        Style::warn}));
+    fmt::print("{}\n",
+               styled(session, {"this node waits for the others, or to be taken in", Style::warn}));
   else if (role == "removed")
     fmt::print("{}\n", styled(session, {"this node was removed from the cluster", Style::bad}));
   else if (s["leader"].is_null())
@@ -98,8 +98,7 @@ int add_node(Session& session, const std::string& address) {
 }
 
 int remove_node(Session& session, const std::string& name) {
-  if (!session.confirm(fmt::format("Remove {} from the cluster for good?", name)))
-    return kDeclined;
+  if (!session.confirm(fmt::format("Remove {} from the cluster for good?", name))) return kDeclined;
   client::Request request;
   request.method = "DELETE";
   request.target = "/api/v1/cluster/nodes/" + client::encoded(name);
@@ -118,9 +117,8 @@ void add_cluster_commands(Commands& commands) {
                            "  jobbie cluster status"),
               cluster_status);
   auto to = std::make_shared<std::string>();
-  CLI::App* t =
-      commands.add(*cluster, "transfer", "Hand leadership to another node",
-                   "  jobbie cluster transfer\n  jobbie cluster transfer --to jobbie-1");
+  CLI::App* t = commands.add(*cluster, "transfer", "Hand leadership to another node",
+                             "  jobbie cluster transfer\n  jobbie cluster transfer --to jobbie-1");
   t->add_option("--to", *to, "The node; without it whoever is best prepared");
   commands.on(t, [to](Session& session) { return transfer(session, *to); });
   auto address = std::make_shared<std::string>();

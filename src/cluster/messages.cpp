@@ -54,8 +54,8 @@ base::Result<Forwarded> decode_forward(std::string_view bytes) {
   if (!entry) return bad(entry.error().message);
   out.commands = std::move(entry->commands);
   if (audited) {
-    auto* action = out.commands.empty() ? nullptr
-                                        : std::get_if<command::RecordAction>(&out.commands.back());
+    auto* action =
+        out.commands.empty() ? nullptr : std::get_if<command::RecordAction>(&out.commands.back());
     if (action == nullptr) return bad("a call without its note for the audit log");
     out.audit = std::move(*action);
     out.commands.pop_back();

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <netdb.h>
+
 #include <sys/socket.h>
 
 namespace jobbie::node {

@@ -262,7 +262,7 @@ class Driver {
   stats::Stats stats_;
   std::shared_ptr<const call::KeyRing> ring_;  ///< that the board shows; faces hold it too
   std::uint64_t outbox_revision_ = 0;          ///< at which the bell was rung last
-  std::uint64_t keys_revision_ = 0;    ///< that the board shows
+  std::uint64_t keys_revision_ = 0;            ///< that the board shows
   stats::Timing log_syncs_;
 
   log::Handlers handlers_;

@@ -30,8 +30,7 @@ struct Node::Founding {
 
 base::Result<void> Node::form() {
   const auto self = self_;
-  Founding founding{
-      .self = self, .forming = cluster::Forming(self, draw_id()), .begins_with = {}};
+  Founding founding{.self = self, .forming = cluster::Forming(self, draw_id()), .begins_with = {}};
   while (!stopping_.load(std::memory_order_relaxed) && !founding.begins_with) {
     intake_.take(items_, kLookUs);
     mailbox_.take(mail_);
@@ -53,11 +52,12 @@ base::Result<void> Node::form() {
   driver_->announce(options_.cluster->peers);
   ready_ = !draining_;
   if (options_.journal != nullptr)
-    options_.journal->write(base::Level::info, "member",
-                            {{"node", std::string_view(options_.name)},
-                             {"id", self.node_id},
-                             {"cluster", driver_->configuration().cluster_id},
-                             {"nodes", std::uint64_t{founding.begins_with->configuration.members.size()}}});
+    options_.journal->write(
+        base::Level::info, "member",
+        {{"node", std::string_view(options_.name)},
+         {"id", self.node_id},
+         {"cluster", driver_->configuration().cluster_id},
+         {"nodes", std::uint64_t{founding.begins_with->configuration.members.size()}}});
   return {};
 }
 

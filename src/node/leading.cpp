@@ -24,7 +24,9 @@ std::string alive_file(const std::string& data_dir) { return data_dir + "/alive"
 
 }  // namespace
 
-bool Driver::is_remote(const call::Call& call) const { return &call.inbox() == remote_inbox_.get(); }
+bool Driver::is_remote(const call::Call& call) const {
+  return &call.inbox() == remote_inbox_.get();
+}
 
 void Driver::note_role() {
   const bool leads = log_->leader() && applied_term_ == log_->term() && !log_->removed();
@@ -42,10 +44,9 @@ void Driver::begin_term() {
   bulks_->lead(true);
   zones_.begin_again();
   if (options_.journal != nullptr && transport_ != nullptr)
-    options_.journal->write(base::Level::info, "leading",
-                            {{"term", log_->term()},
-                             {"index", applied_index_},
-                             {"leaderless_ms", lost_->ms}});
+    options_.journal->write(
+        base::Level::info, "leading",
+        {{"term", log_->term()}, {"index", applied_index_}, {"leaderless_ms", lost_->ms}});
 }
 
 void Driver::end_term() {
@@ -58,8 +59,8 @@ void Driver::end_term() {
     options_.journal->write(base::Level::warning, "not_leading_any_more", {{"term", log_->term()}});
 }
 
-/// A claim that finds nothing here may find something with the next leader. But what stood before it
-/// is done, if anything did: to say that nothing was, or to do it again, would be wrong.
+/// A claim that finds nothing here may find something with the next leader. But what stood before
+/// it is done, if anything did: to say that nothing was, or to do it again, would be wrong.
 void Driver::wait_elsewhere(Waiter waiter, std::size_t bytes) {
   if (!waiter.call->replies.empty()) return give_empty(std::move(waiter));
   hold({.call = std::move(waiter.call),
@@ -144,8 +145,7 @@ void Driver::undo(Proposal proposal) {
     for (std::size_t i = 0; i < part.count; ++i)
       call.commands.push_back(std::move(proposal.entry.commands[part.first + i]));
     if (part.audit != 0)
-      call.audit =
-          std::move(std::get<command::RecordAction>(proposal.entry.commands[part.audit]));
+      call.audit = std::move(std::get<command::RecordAction>(proposal.entry.commands[part.audit]));
     if (part.waiter.claim_withheld) {
       give_back(std::move(part.waiter.call), call::Trouble::stopping);
       continue;
@@ -157,8 +157,7 @@ void Driver::undo(Proposal proposal) {
 /// An entry of another term stands where ours would: those of ours that come at or behind it, and
 /// are older, never will.
 void Driver::drop_overtaken(std::uint64_t index, std::uint64_t term) {
-  while (!under_way_.empty() && under_way_.back().index >= index &&
-         under_way_.back().term < term) {
+  while (!under_way_.empty() && under_way_.back().index >= index && under_way_.back().term < term) {
     auto overtaken = std::move(under_way_.back());
     under_way_.pop_back();
     undo(std::move(overtaken));

@@ -179,11 +179,10 @@ void Driver::send(const consensus::MessageView& message) {
 void Driver::take_snapshot(peer::Incoming incoming) {
   const auto verdict = log_->judge(incoming.header);
   if (options_.journal != nullptr)
-    options_.journal->write(
-        base::Level::info, "snapshot_arrived",
-        {{"from", incoming.from},
-         {"bytes", incoming.bytes},
-         {"wanted", verdict.has_value() && *verdict == log::Verdict::wanted}});
+    options_.journal->write(base::Level::info, "snapshot_arrived",
+                            {{"from", incoming.from},
+                             {"bytes", incoming.bytes},
+                             {"wanted", verdict.has_value() && *verdict == log::Verdict::wanted}});
   if (adoption_ || !verdict || *verdict == log::Verdict::stale)
     return transport_->finish(incoming.token, false);
   if (*verdict == log::Verdict::present) return transport_->finish(incoming.token, true);

@@ -125,7 +125,8 @@ void Membership::upkeep(std::int64_t now_us, bool leads) {
   std::erase_if(requests_, [&](Request& request) {
     if (further(request) == Progress::done) return true;
     if (request.give_up_us > now_us) return false;
-    request.answer({"timeout", "This was begun and is not done yet; look at the cluster's status."});
+    request.answer(
+        {"timeout", "This was begun and is not done yet; look at the cluster's status."});
     return true;
   });
   if (!leads) return;
@@ -177,8 +178,7 @@ Membership::Progress Membership::transfer(Request& request) {
   if (to == nullptr)
     return done({"not_found", fmt::format("There is no node called \"{}\".", target)});
   if (to->id == log_.node_id()) return done({});
-  if (!to->voter)
-    return done({"not_a_voter", fmt::format("{} is still catching up.", to->name)});
+  if (!to->voter) return done({"not_a_voter", fmt::format("{} is still catching up.", to->name)});
   if (!linked(to->id)) return done({"not_connected", fmt::format("{} is away.", to->name)});
   if (!log_.transferring()) static_cast<void>(log_.transfer(to->id));
   return Progress::goes_on;
@@ -264,9 +264,9 @@ void Membership::promote_learners() {
 void Membership::update_addresses() {
   for (const auto& member : log_.configuration().members) {
     const auto heard = hellos_.find(member.id);
-    const peer::Hello* hello = member.id == log_.node_id()     ? &self_
-                               : heard != hellos_.end() ? &heard->second
-                                                        : nullptr;
+    const peer::Hello* hello = member.id == log_.node_id() ? &self_
+                               : heard != hellos_.end()    ? &heard->second
+                                                           : nullptr;
     if (hello == nullptr || (hello->name == member.name && hello->address == member.address &&
                              hello->http == member.http))
       continue;

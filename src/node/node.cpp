@@ -80,9 +80,9 @@ base::Result<void> Node::open_driver(const Beginning& beginning) {
       driver_->store(),
       Readers::Options{.threads = kReaderThreads, .bound = options_.bounds.reads});
   searchers_ = std::make_unique<Readers>(
-      driver_->store(), Readers::Options{.threads = kSearchThreads,
-                                         .bound = options_.bounds.searches,
-                                         .pace = Pace::gentle});
+      driver_->store(),
+      Readers::Options{
+          .threads = kSearchThreads, .bound = options_.bounds.searches, .pace = Pace::gentle});
   backups_ = std::make_unique<Backups>(driver_->store(), options_.data_dir, options_.journal);
   driver_->use(*readers_, *searchers_, *bulks_);
   driver_->use(*backups_);

@@ -38,8 +38,8 @@ void Driver::answer_deferred() {
     if (deferred.context == 0 && deferred.index <= applied_index_) {
       answer_question(std::move(deferred.call));
     } else if (deferred.since_us + kReadUs < now_us_) {
-      give_back(std::move(deferred.call), deferred.context != 0 ? call::Trouble::no_leader
-                                                                : call::Trouble::behind);
+      give_back(std::move(deferred.call),
+                deferred.context != 0 ? call::Trouble::no_leader : call::Trouble::behind);
     } else {
       if (deferred.context != 0 && deferred.asked_us + kAskAgainUs < now_us_) {
         deferred.asked_us = now_us_;

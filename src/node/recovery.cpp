@@ -164,8 +164,9 @@ base::Result<void> Driver::replay() {
   return {};
 }
 
-/// The leader's state is durable beside ours; the log is made to begin behind it, which is the point
-/// of no return; then the databases are swapped. A start that finds a crash in between goes on.
+/// The leader's state is durable beside ours; the log is made to begin behind it, which is the
+/// point of no return; then the databases are swapped. A start that finds a crash in between goes
+/// on.
 base::Result<void> Driver::adopt() {
   const auto incoming = std::move(adoption_->incoming);
   adoption_.reset();

@@ -8,8 +8,7 @@
 
 namespace jobbie::node {
 
-SnapshotMaker::SnapshotMaker(store::Store& store, std::string directory,
-                             std::function<void()> made)
+SnapshotMaker::SnapshotMaker(store::Store& store, std::string directory, std::function<void()> made)
     : store_(store), directory_(std::move(directory)), made_(std::move(made)) {
   std::error_code ignored;
   std::filesystem::remove_all(directory_, ignored);

@@ -16,8 +16,8 @@ namespace jobbie::node {
 /// Makes one copy at a time, on a thread of its own.
 class SnapshotMaker {
  public:
-  /// `store` must outlive it; `directory` is made anew, empty. `made` is called on the maker's thread
-  /// when a copy has been made, or could not be.
+  /// `store` must outlive it; `directory` is made anew, empty. `made` is called on the maker's
+  /// thread when a copy has been made, or could not be.
   SnapshotMaker(store::Store& store, std::string directory, std::function<void()> made);
   ~SnapshotMaker();
 

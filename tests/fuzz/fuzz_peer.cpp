@@ -1,6 +1,6 @@
-// Bytes as a stranger on the cluster's port may send them, chosen by the first one: as a listener's or a
-// dialler's other side, as frames in pieces, or as one of the messages inside. Each decoder ends in an
-// error or in a value that encodes to the same bytes.
+// Bytes as a stranger on the cluster's port may send them, chosen by the first one: as a listener's
+// or a dialler's other side, as frames in pieces, or as one of the messages inside. Each decoder
+// ends in an error or in a value that encodes to the same bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -63,7 +63,8 @@ void check_frames(std::string_view bytes, std::size_t piece) {
   JOBBIE_CHECK(bytes.starts_with(again));
 }
 
-/// A stranger without the secret never gets to the end, and is told no more than a preface and a proof.
+/// A stranger without the secret never gets to the end, and is told no more than a preface and a
+/// proof.
 void check_handshake(std::string_view bytes, peer::Role role, bool sealed) {
   peer::Handshake handshake({.role = role,
                              .secret = {1},

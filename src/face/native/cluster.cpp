@@ -151,9 +151,9 @@ class ClusterChanged final : public Exchange {
     Problem problem{.status = status_of_change(done->code),
                     .code = done->code == "timeout" ? "not_done_yet" : "internal",
                     .detail = done->message};
-    for (const char* known : {"not_found", "not_a_cluster", "would_lose_quorum", "last_node",
-                              "not_a_voter", "not_connected", "no_heir", "snapshot_failed",
-                              "stopping"})
+    for (const char* known :
+         {"not_found", "not_a_cluster", "would_lose_quorum", "last_node", "not_a_voter",
+          "not_connected", "no_heir", "snapshot_failed", "stopping"})
       if (done->code == known) problem.code = known;
     if (problem.status == 503) problem.retry_after_s = 1;
     write(problem, out);

@@ -305,9 +305,10 @@ void Native::ask_endpoint(const native::Input& input, std::size_t route, Prepare
     exchange->grant = input.grant;
   }
   const auto* bulk = std::get_if<call::BulkQuery>(&exchange->query);
-  const bool acts = bulk != nullptr ? !bulk->dry_run
-                                    : !exchange->commands.empty() ||
-                                          std::holds_alternative<call::ClusterChange>(exchange->query);
+  const bool acts = bulk != nullptr
+                        ? !bulk->dry_run
+                        : !exchange->commands.empty() ||
+                              std::holds_alternative<call::ClusterChange>(exchange->query);
   if (const auto& access = access_[route]; !access.action.empty() && acts)
     exchange->audit =
         native::describe_action(access, input.grant.get(), input.request, input.id, *exchange);

@@ -164,7 +164,8 @@ TEST_F(NativeTest, ReadsMayAskToBeStrong) {
   EXPECT_FALSE(ask("consistency=local")->strong);
   EXPECT_TRUE(ask("consistency=strong")->strong);
   EXPECT_TRUE(ask("limit=3&consistency=strong&prefix=a")->strong);
-  for (const auto* odd : {"consistency=odd", "consistency=", "consistency=strong&consistency=strong"})
+  for (const auto* odd :
+       {"consistency=odd", "consistency=", "consistency=strong&consistency=strong"})
     expect_problem(
         refused({.method = Method::get, .path = "/api/v1/queues", .body = {}, .query = odd}),
         {"", 422, "invalid", "consistency"});
