@@ -100,6 +100,7 @@ void Driver::apply(const log::Committed& committed) {
   applied_term_ = committed.term;
   drop_overtaken(committed.index, committed.term);
   if (committed.data.empty() || broken_) return;
+  led_us_ = 0;
   if (!under_way_.empty() && under_way_.front().index == committed.index) {
     Proposal proposal = std::move(under_way_.front());
     under_way_.pop_front();

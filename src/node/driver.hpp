@@ -184,6 +184,7 @@ class Driver {
   void begin_term();
   void end_term();
   void wait_elsewhere(Waiter waiter, std::size_t bytes);
+  void hear_of_leader();
   [[nodiscard]] base::Duration time_without_leader();
   [[nodiscard]] bool is_remote(const call::Call& call) const;
   void route(Held held);
@@ -282,7 +283,8 @@ class Driver {
   std::uint64_t served_term_ = 0;  ///< in which duties were begun
   std::uint64_t applied_term_ = 0;
   std::optional<base::Duration> lost_;  ///< to be told to the engine by the next entry
-  std::int64_t leader_seen_us_ = 0;     ///< zero: never
+  std::int64_t heard_us_ = 0;           ///< of a leader, at last; zero: never
+  std::int64_t led_us_ = 0;             ///< for which somebody led since the latest entry
   std::int64_t next_hand_over_try_us_ = 0;
   std::int64_t draining_since_us_ = 0;
   std::int64_t snapshot_used_us_ = 0;

@@ -33,7 +33,7 @@ void Driver::note_role() {
   if (leads && served_term_ != log_->term()) begin_term();
   if (!log_->leader() && served_term_ != 0) end_term();
   serving_ = leads && !log_->transferring();
-  if (served_term_ != 0) leader_seen_us_ = now_us_;
+  if (served_term_ != 0) hear_of_leader();
 }
 
 /// Everything that was committed before is applied: from here on this node decides.
@@ -69,11 +69,22 @@ void Driver::wait_elsewhere(Waiter waiter, std::size_t bytes) {
         .wait_until_us = waiter.deadline_us});
 }
 
-/// As this node has seen it; where it has just been started, from the time at which it, or another
-/// process in this directory, was last led or led itself.
+/// A leader is heard of many times a second. After a longer silence, in which this node itself may
+/// have been stopped, nobody knows whether somebody led: what was said long ago is read only now.
+void Driver::hear_of_leader() {
+  const auto silence_us = options_.election_timeout.ms * 1000 / 2;
+  if (heard_us_ != 0) led_us_ += std::min(now_us_ - heard_us_, silence_us);
+  heard_us_ = now_us_;
+}
+
+/// How much of the time since the latest entry nobody has led, as far as this node knows; where it
+/// has just been started, since it, or another process in this directory, was last led.
 base::Duration Driver::time_without_leader() {
-  if (leader_seen_us_ != 0) return {std::max<std::int64_t>(now_us_ - leader_seen_us_, 0) / 1000};
   if (engine_->now() == base::Instant{}) return {};
+  if (heard_us_ != 0) {
+    const auto passed = (LogClock(clock_, engine_->now()).now() - engine_->now()).ms;
+    return {std::max<std::int64_t>(passed - led_us_ / 1000, 0)};
+  }
   base::Instant last = engine_->now();
   std::error_code error;
   const auto touched = std::filesystem::last_write_time(alive_file(options_.data_dir), error);

@@ -55,7 +55,7 @@ void Driver::take_mail(std::vector<Letter>& mail) {
 void Driver::take_frame(Frame frame) {
   switch (static_cast<Kind>(frame.kind)) {
     case Kind::log:
-      if (frame.from == log_->leader_id()) leader_seen_us_ = now_us_;
+      if (frame.from == log_->leader_id()) hear_of_leader();
       return step(frame.bytes);
     case Kind::forward:
       return take_forward(frame);
