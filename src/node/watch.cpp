@@ -41,6 +41,7 @@ call::Metrics Driver::metrics() {
                     .log_segments = log_->segment_count(),
                     .log_syncs = log_syncs_,
                     .counters = stats_.counters()};
+  out.status.nodes = nodes();
   for (const auto& view : engine_->first_queues(call::Metrics::kQueues))
     out.queues.push_back(
         {.name = view.record.name, .jobs = view.counts, .oldest_pending = view.oldest_pending});

@@ -1,5 +1,6 @@
 // GET /metrics and /api/v1/metrics. Labels are queues, states and the like, never a job's id, and
 // the number of queues that have samples of their own is bounded.
+#include <algorithm>
 #include <array>
 
 #include "face/native/endpoints.hpp"
@@ -65,12 +66,29 @@ void write_queues(Exposition& out, const call::Metrics& metrics) {
   }
 }
 
+void write_cluster(Exposition& out, const call::NodeStatus& status) {
+  out.gauge("jobbie_leader", "Whether this node leads.", status.leader ? 1 : 0);
+  out.gauge("jobbie_has_leader", "Whether this node knows of a leader.",
+            status.leader_id != 0 ? 1 : 0);
+  out.gauge("jobbie_log_term", "The term: it rises with every election.", status.term);
+  out.gauge("jobbie_log_commit_index", "The last entry that a majority has.", status.commit_index);
+  out.family("jobbie_node_connected", "gauge", "Whether a member of the cluster can be reached.");
+  for (const auto& node : status.nodes) 
+    out.sample({{"node", node.name}}, std::uint64_t{node.connected ? 1U : 0U});
+  out.family("jobbie_node_lag_entries", "gauge",
+             "Entries that a member lacks; only the leader knows.");
+  for (const auto& node : status.nodes)
+    if (node.matched_index && status.leader)
+      out.sample({{"node", node.name}},
+                 status.commit_index - std::min(status.commit_index, *node.matched_index));
+}
+
 void write_node(Exposition& out, const call::Metrics& metrics) {
   const auto& status = metrics.status;
   out.gauge("jobbie_workers", "Workers heard of in the last five minutes.", metrics.workers);
   out.gauge("jobbie_live_jobs", "Jobs that have not ended.", status.live_jobs);
   out.gauge("jobbie_waiting_fetches", "Fetches that wait for a job.", status.waiting_fetches);
-  out.gauge("jobbie_leader", "Whether this node leads.", status.leader ? 1 : 0);
+  write_cluster(out, status);
   out.gauge("jobbie_disk_full", "Whether writes are refused for want of space.",
             status.disk_full ? 1 : 0);
   out.family("jobbie_log_commit_seconds", "histogram", "Writes to the log, with their sync.");
