@@ -145,9 +145,10 @@ void Connection::on_room(std::uint64_t sequence, Task callback) {
   loop_.touch(*this);
 }
 
-/// In a turn of its own, so that whoever has much to write does not keep the loop.
+/// In a turn of its own, so that whoever has much to write does not keep the loop. Answers that
+/// wait behind the stream do not count: they wait for it.
 void Connection::tell_room() {
-  if (slots_.empty() || !slots_.front().room || pending_bytes() > kRoomBytes) return;
+  if (slots_.empty() || !slots_.front().room || output_.size() - sent_ > kRoomBytes) return;
   loop_.post(std::exchange(slots_.front().room, nullptr));
 }
 
