@@ -60,7 +60,9 @@ TEST(Messages, MembersWelcomesAndChanges) {
   const log::Member member{
       .id = 5, .name = "n", .address = "h:1", .http = "h:2", .voter = false};
   EXPECT_EQ(*decode_member(encode_member(member)), member);
-  const Welcome welcome{.index = 12, .configuration = {.cluster_id = 3, .members = {member}}};
+  log::Member voter = member;
+  voter.voter = true;
+  const Welcome welcome{.index = 12, .configuration = {.cluster_id = 3, .members = {voter}}};
   const auto back = decode_welcome(encode(welcome));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->index, 12U);

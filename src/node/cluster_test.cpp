@@ -1,5 +1,7 @@
 // Three nodes in one process, connected through loopback.
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -35,6 +37,7 @@ class ClusterTest : public testing::Test {
       address = "127.0.0.1:" + std::to_string((*transport)->port());
     }
     for (std::size_t i = 0; i < nodes_.size(); ++i) open(i);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) until_whole(i);
   }
   void TearDown() override {
     for (auto& node : nodes_) node.reset();
@@ -79,6 +82,18 @@ class ClusterTest : public testing::Test {
   }
   call::NodeStatus status(std::size_t i) {
     return std::get<call::NodeStatus>(ask(i, call::StatusQuery{})->answer);
+  }
+  /// Until node i is a member, somebody leads, and it reaches all others.
+  void until_whole(std::size_t i) {
+    for (const auto end = std::chrono::steady_clock::now() + 30s;
+         std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(20ms)) {
+      const auto now = status(i);
+      if (now.leader_id != 0 && now.nodes.size() == 3 &&
+          std::all_of(now.nodes.begin(), now.nodes.end(),
+                      [](const auto& row) { return row.connected; }))
+        return;
+    }
+    ADD_FAILURE() << "node " << i << " does not find the others";
   }
   std::size_t leader() {
     for (const auto end = std::chrono::steady_clock::now() + 30s;
@@ -177,6 +192,7 @@ TEST_F(ClusterTest, AStoppedLeaderHandsOverAndComesBack) {
   producer.join();
   EXPECT_EQ(pending(other, true), done + 1);
   open(old);
+  until_whole(old);
   until_equal();
 }
 
@@ -187,9 +203,7 @@ TEST_F(ClusterTest, ANodeThatLostItsDiskIsTakenInAgain) {
   stop(lost);
   std::filesystem::remove_all(dir_ + "/" + std::to_string(lost));
   open(lost);
-  for (const auto end = std::chrono::steady_clock::now() + 30s;
-       status(lost).nodes.size() != 3 && std::chrono::steady_clock::now() < end;)
-    std::this_thread::sleep_for(20ms);
+  until_whole(lost);
   EXPECT_EQ(pending(lost, true), 10U);
   until_equal();
 }
