@@ -140,7 +140,7 @@ void Driver::take_reply(const Frame& frame) {
 
 void Driver::take_link(const Link& link) {
   membership_->link(link.node, link.up);
-  if (link.up) return remote_inbox_->resend(link.node);
+  if (link.up) return;
   log_->report_unreachable(link.node);
   remote_waiters_.cancel_all(link.node);
   come_back_empty(forwarder_->take_all(link.node));
@@ -193,7 +193,6 @@ void Driver::upkeep_cluster() {
   if (transport_ == nullptr) return;
   membership_->upkeep(now_us_, serving_);
   remote_waiters_.tidy();
-  remote_inbox_->forget_old(now_us_);
   upkeep_snapshots();
 }
 

@@ -1,36 +1,15 @@
 // The leader's side of forwarded calls.
 #include "node/remote.hpp"
 
-#include <utility>
-
 namespace jobbie::node {
 
 void RemoteInbox::deliver(std::vector<std::unique_ptr<call::Call>> calls) {
   const auto index = index_.load(std::memory_order_relaxed);
   for (const auto& call : calls) {
     const auto& remote = static_cast<const RemoteCall&>(*call);
-    auto bytes = cluster::encode_reply(remote.number(), index, remote);
-    if (transport_.send(remote.from(), cluster::wire(cluster::Kind::reply), bytes)) continue;
-    const std::lock_guard lock(mutex_);
-    if (unsent_.size() < kMostUnsent)
-      unsent_.push_back({.node = remote.from(), .bytes = std::move(bytes)});
+    transport_.send(remote.from(), cluster::wire(cluster::Kind::reply),
+                    cluster::encode_reply(remote.number(), index, remote));
   }
-}
-
-void RemoteInbox::resend(std::uint64_t node) {
-  const std::lock_guard lock(mutex_);
-  std::erase_if(unsent_, [&](const Unsent& unsent) {
-    return unsent.node == node &&
-           transport_.send(node, cluster::wire(cluster::Kind::reply), unsent.bytes);
-  });
-}
-
-void RemoteInbox::forget_old(std::int64_t now_us) {
-  constexpr std::int64_t kKeptUs = 15'000'000;
-  const std::lock_guard lock(mutex_);
-  for (auto& unsent : unsent_)
-    if (unsent.since_us == 0) unsent.since_us = now_us;
-  std::erase_if(unsent_, [&](const Unsent& unsent) { return unsent.since_us + kKeptUs < now_us; });
 }
 
 void RemoteWaiters::cancel(std::uint64_t from, std::uint64_t number) {

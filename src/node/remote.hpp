@@ -2,13 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,22 +21,9 @@ class RemoteInbox final : public call::Inbox {
   void deliver(std::vector<std::unique_ptr<call::Call>> calls) override;
   /// Everything up to here is applied: what is delivered from now on is part of it.
   void applied(std::uint64_t index) { index_.store(index, std::memory_order_relaxed); }
-  /// Our connection to that node stands again: replies that could not leave do so now.
-  void resend(std::uint64_t node);
-  /// From time to time: what could not leave for long is of no use to anybody.
-  void forget_old(std::int64_t now_us);
 
  private:
-  struct Unsent {
-    std::uint64_t node = 0;
-    std::string bytes;
-    std::int64_t since_us = 0;  ///< zero: since the last forget_old()
-  };
-  static constexpr std::size_t kMostUnsent = 10'000;
-
   peer::Transport& transport_;
-  std::mutex mutex_;
-  std::deque<Unsent> unsent_;
   std::atomic<std::uint64_t> index_ = 0;
 };
 
