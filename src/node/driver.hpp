@@ -210,6 +210,7 @@ class Driver {
   void take_managed(const Frame& frame);
   void upkeep_cluster();
   void upkeep_snapshots();
+  void tell_time();
   [[nodiscard]] std::uint64_t cut_point() const;
 
   // Reading what is new enough (reading.cpp).
@@ -251,6 +252,8 @@ class Driver {
   std::unique_ptr<log::Disk> disk_;
   std::unique_ptr<log::Log> log_;
   std::optional<LogClock> log_clock_;
+  bool knows_time_ = false;        ///< the clock goes as a leader's does, or did
+  std::int64_t next_time_us_ = 0;  ///< when the others are told
   Readers* readers_ = nullptr;
   Readers* searchers_ = nullptr;
   BulkRunner* bulks_ = nullptr;

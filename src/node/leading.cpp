@@ -38,7 +38,11 @@ void Driver::note_role() {
 void Driver::begin_term() {
   lost_ = time_without_leader();
   served_term_ = log_->term();
-  log_clock_.emplace(clock_, engine_->now());
+  if (knows_time_)
+    log_clock_->follow(std::max(log_clock_->now(), engine_->now()));
+  else
+    log_clock_.emplace(clock_, engine_->now());
+  knows_time_ = true;
   bulks_->lead(true);
   if (options_.journal != nullptr && transport_ != nullptr)
     options_.journal->write(base::Level::info, "leading",

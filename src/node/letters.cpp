@@ -13,6 +13,7 @@ using cluster::Kind;
 
 /// A copy that nobody has asked for in this time is removed.
 constexpr std::int64_t kSnapshotKeptUs = 60'000'000;
+constexpr std::int64_t kTellTimeUs = 250'000;
 
 }  // namespace
 
@@ -65,6 +66,13 @@ void Driver::take_frame(Frame frame) {
     case Kind::cancel:
       if (const auto call = cluster::decode_number(frame.bytes))
         remote_waiters_.cancel(frame.from, *call);
+      return;
+    case Kind::time:
+      if (const auto ms = cluster::decode_number(frame.bytes);
+          ms && frame.from == log_->leader_id() && served_term_ == 0) {
+        log_clock_->follow(std::max(base::Instant{static_cast<std::int64_t>(*ms)}, engine_->now()));
+        knows_time_ = true;
+      }
       return;
     case Kind::join:
       if (const auto member = cluster::decode_member(frame.bytes)) membership_->join(*member);
@@ -182,8 +190,20 @@ void Driver::take_snapshot(peer::Incoming incoming) {
 void Driver::upkeep_cluster() {
   if (transport_ == nullptr) return;
   membership_->upkeep(now_us_, serving_);
+  tell_time();
   remote_waiters_.tidy();
   upkeep_snapshots();
+}
+
+/// Whoever follows would know the log's time from entries alone, and there may be none for hours.
+void Driver::tell_time() {
+  if (!serving_ || now_us_ < next_time_us_) return;
+  next_time_us_ = now_us_ + kTellTimeUs;
+  for (const auto& member : log_->configuration().members)
+    if (member.id != log_->node_id())
+      static_cast<void>(transport_->send(
+          member.id, wire(Kind::time),
+          cluster::encode_number(static_cast<std::uint64_t>(log_clock_->now().ms))));
 }
 
 void Driver::upkeep_snapshots() {
