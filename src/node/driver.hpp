@@ -201,6 +201,7 @@ class Driver {
   void take_forward(const Frame& frame);
   void take_reply(const Frame& frame);
   void take_link(const Link& link);
+  void lose_track(std::uint64_t node);
   void come_back_empty(std::vector<Held> calls);
   void take_snapshot(peer::Incoming incoming);
   void send(const consensus::MessageView& message);

@@ -42,6 +42,8 @@ void Driver::take_mail(std::vector<Letter>& mail) {
       membership_->note(*hello);
     else if (auto* link = std::get_if<Link>(&letter))
       take_link(*link);
+    else if (const auto* unheard = std::get_if<Unheard>(&letter))
+      lose_track(unheard->node);
     else if (auto* incoming = std::get_if<peer::Incoming>(&letter))
       take_snapshot(std::move(*incoming));
     else if (auto* sent = std::get_if<Sent>(&letter)) {
@@ -140,7 +142,15 @@ void Driver::take_link(const Link& link) {
   if (link.up) return;
   log_->report_unreachable(link.node);
   remote_waiters_.cancel_all(link.node);
-  come_back_empty(forwarder_->take_all(link.node));
+  lose_track(link.node);
+}
+
+/// What was sent to that node, or came from it, may be lost.
+void Driver::lose_track(std::uint64_t node) {
+  come_back_empty(forwarder_->take_all(node));
+  if (log_->leader_id() != 0 && log_->leader_id() != node) return;
+  for (auto& [number, call] : std::exchange(managing_, {}))
+    give_back(std::move(call), call::Trouble::lost_track);
 }
 
 /// Calls that were sent to a leader that is away: nobody knows what it has done.
@@ -191,6 +201,7 @@ void Driver::upkeep_cluster() {
   if (transport_ == nullptr) return;
   membership_->upkeep(now_us_, serving_);
   tell_time();
+  remote_inbox_->send_kept(now_us_);
   remote_waiters_.tidy();
   upkeep_snapshots();
 }
