@@ -33,4 +33,9 @@ base::Instant LogClock::now() {
   return {log_us_ / 1000};
 }
 
+void LogClock::follow(base::Instant other) {
+  steady_us_ = clock_.steady_us();
+  log_us_ = other.ms * 1000;
+}
+
 }  // namespace jobbie::node

@@ -34,8 +34,12 @@ class LogClock {
   /// Begins at the wall clock, or at `last` where that is later: log time survives restarts.
   LogClock(Clock& clock, base::Instant last);
 
-  /// Never less than what it gave before.
+  /// Never less than what it gave before, unless it follows.
   base::Instant now();
+
+  /// What another clock says, which is the one that counts. Whoever takes over from it goes on from
+  /// there, however wrong the wall clock here is.
+  void follow(base::Instant other);
 
  private:
   Clock& clock_;

@@ -64,6 +64,16 @@ TEST(LogClock, AJumpBackNeverTurnsTimeBack) {
   EXPECT_EQ(clock.now().ms, hand.wall / 1000);
 }
 
+TEST(LogClock, GoesOnFromTheClockItFollows) {
+  HandClock hand;
+  LogClock clock(hand, {});
+  const base::Instant other{hand.wall / 1000 - 3'600'000};
+  clock.follow(other);
+  EXPECT_EQ(clock.now(), other) << "the wall clock here is an hour ahead";
+  hand.pass(kSecond);
+  EXPECT_EQ(clock.now().ms, other.ms + 1500);
+}
+
 TEST(LogClock, SmallCorrectionsAreFollowedAtOnce) {
   HandClock hand;
   LogClock clock(hand, {});

@@ -203,6 +203,7 @@ class Driver {
   void take_forward(const Frame& frame);
   void take_reply(const Frame& frame);
   void take_link(const Link& link);
+  void lose_track(std::uint64_t node);
   void come_back_empty(std::vector<Held> calls);
   void take_snapshot(peer::Incoming incoming);
   void send(const consensus::MessageView& message);
@@ -212,6 +213,7 @@ class Driver {
   void take_managed(const Frame& frame);
   void upkeep_cluster();
   void upkeep_snapshots();
+  void tell_time();
   [[nodiscard]] std::uint64_t cut_point() const;
 
   // Reading what is new enough (reading.cpp).
@@ -253,6 +255,8 @@ class Driver {
   std::unique_ptr<log::Disk> disk_;
   std::unique_ptr<log::Log> log_;
   std::optional<LogClock> log_clock_;
+  bool knows_time_ = false;        ///< the clock goes as a leader's does, or did
+  std::int64_t next_time_us_ = 0;  ///< when the others are told
   ZoneWatch zones_{zone::load_zone};
   Readers* readers_ = nullptr;
   Readers* searchers_ = nullptr;

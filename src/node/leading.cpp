@@ -40,7 +40,11 @@ void Driver::note_role() {
 void Driver::begin_term() {
   lost_ = time_without_leader();
   served_term_ = log_->term();
-  log_clock_.emplace(clock_, engine_->now());
+  if (knows_time_)
+    log_clock_->follow(std::max(log_clock_->now(), engine_->now()));
+  else
+    log_clock_.emplace(clock_, engine_->now());
+  knows_time_ = true;
   bulks_->lead(true);
   zones_.begin_again();
   if (options_.journal != nullptr && transport_ != nullptr)
@@ -82,7 +86,8 @@ void Driver::hear_of_leader() {
 base::Duration Driver::time_without_leader() {
   if (engine_->now() == base::Instant{}) return {};
   if (heard_us_ != 0) {
-    const auto passed = (LogClock(clock_, engine_->now()).now() - engine_->now()).ms;
+    const auto now = knows_time_ ? log_clock_->now() : LogClock(clock_, engine_->now()).now();
+    const auto passed = (now - engine_->now()).ms;
     return {std::max<std::int64_t>(passed - led_us_ / 1000, 0)};
   }
   base::Instant last = engine_->now();

@@ -13,6 +13,7 @@ using cluster::Kind;
 
 /// A copy that nobody has asked for in this time is removed.
 constexpr std::int64_t kSnapshotKeptUs = 60'000'000;
+constexpr std::int64_t kTellTimeUs = 250'000;
 
 }  // namespace
 
@@ -41,6 +42,8 @@ void Driver::take_mail(std::vector<Letter>& mail) {
       membership_->note(*hello);
     else if (auto* link = std::get_if<Link>(&letter))
       take_link(*link);
+    else if (const auto* unheard = std::get_if<Unheard>(&letter))
+      lose_track(unheard->node);
     else if (auto* incoming = std::get_if<peer::Incoming>(&letter))
       take_snapshot(std::move(*incoming));
     else if (auto* sent = std::get_if<Sent>(&letter)) {
@@ -64,6 +67,13 @@ void Driver::take_frame(Frame frame) {
     case Kind::cancel:
       if (const auto call = cluster::decode_number(frame.bytes))
         remote_waiters_.cancel(frame.from, *call);
+      return;
+    case Kind::time:
+      if (const auto ms = cluster::decode_number(frame.bytes);
+          ms && frame.from == log_->leader_id() && served_term_ == 0) {
+        log_clock_->follow(std::max(base::Instant{static_cast<std::int64_t>(*ms)}, engine_->now()));
+        knows_time_ = true;
+      }
       return;
     case Kind::join:
       if (const auto member = cluster::decode_member(frame.bytes)) membership_->join(*member);
@@ -143,7 +153,15 @@ void Driver::take_link(const Link& link) {
   if (link.up) return;
   log_->report_unreachable(link.node);
   remote_waiters_.cancel_all(link.node);
-  come_back_empty(forwarder_->take_all(link.node));
+  lose_track(link.node);
+}
+
+/// What was sent to that node, or came from it, may be lost.
+void Driver::lose_track(std::uint64_t node) {
+  come_back_empty(forwarder_->take_all(node));
+  if (log_->leader_id() != 0 && log_->leader_id() != node) return;
+  for (auto& [number, call] : std::exchange(managing_, {}))
+    give_back(std::move(call), call::Trouble::lost_track);
 }
 
 /// Calls that were sent to a leader that is away: nobody knows what it has done.
@@ -192,8 +210,21 @@ void Driver::take_snapshot(peer::Incoming incoming) {
 void Driver::upkeep_cluster() {
   if (transport_ == nullptr) return;
   membership_->upkeep(now_us_, serving_);
+  tell_time();
+  remote_inbox_->send_kept(now_us_);
   remote_waiters_.tidy();
   upkeep_snapshots();
+}
+
+/// Whoever follows would know the log's time from entries alone, and there may be none for hours.
+void Driver::tell_time() {
+  if (!serving_ || now_us_ < next_time_us_) return;
+  next_time_us_ = now_us_ + kTellTimeUs;
+  for (const auto& member : log_->configuration().members)
+    if (member.id != log_->node_id())
+      static_cast<void>(transport_->send(
+          member.id, wire(Kind::time),
+          cluster::encode_number(static_cast<std::uint64_t>(log_clock_->now().ms))));
 }
 
 void Driver::upkeep_snapshots() {

@@ -29,7 +29,11 @@ struct Sent {
   std::uint64_t node = 0;
   bool arrived = false;
 };
-using Letter = std::variant<peer::Hello, Frame, Link, peer::Incoming, Sent>;
+/// What this node has sent may be lost.
+struct Unheard {
+  std::uint64_t node = 0;
+};
+using Letter = std::variant<peer::Hello, Frame, Link, peer::Incoming, Sent, Unheard>;
 
 /// Any thread puts, one thread takes. Frames that find it full are lost, as they may be on any
 /// network.
@@ -48,6 +52,7 @@ class Mailbox final : public peer::Handler {
   void on_frame(std::uint64_t from, std::uint8_t kind, std::string bytes) override;
   void on_connected(std::uint64_t node) override { put(Link{node, true}); }
   void on_lost(std::uint64_t node) override { put(Link{node, false}); }
+  void on_unheard(std::uint64_t node) override { put(Unheard{node}); }
   void on_snapshot(peer::Incoming snapshot) override { put(std::move(snapshot)); }
 
  private:

@@ -150,6 +150,7 @@ void Door::link_open(Link& link) {
   std::erase(strangers_, shared);
   const Hello hello = link.other().hello;
   Links& links = nodes_[hello.node_id];
+  if (!links.empty()) common_.handler.on_unheard(hello.node_id);
   if (links.size() >= common_.limits().incoming_per_node) {
     links.front()->drop();
     links.erase(links.begin());
@@ -174,7 +175,10 @@ void Door::link_closed(Link& link, const base::Error& why) {
   if (old_received_bytes_.size() < kMaxRemembered || old_received_bytes_.contains(node))
     old_received_bytes_[node] += link.received_bytes();
   std::erase(found->second, shared);
-  if (found->second.empty()) nodes_.erase(found);
+  if (found->second.empty()) {
+    nodes_.erase(found);
+    common_.handler.on_unheard(node);
+  }
   // One whose frames could not be opened or understood is worth a line; one that left is not.
   if (why.code != "connection_lost") visitors_.refused(link.remote(), why);
 }
@@ -191,7 +195,10 @@ void Door::drop_all() {
   nodes_.clear();
 }
 
-void Door::redo() { drop_all(); }
+void Door::redo() {
+  for (const auto& [node, links] : nodes_) common_.handler.on_unheard(node);
+  drop_all();
+}
 
 void Door::tick() {
   for (const auto& link : everybody()) link->tick();

@@ -100,6 +100,8 @@ class Handler {
   /// The connection that we dialled to `node` can be sent on; is gone. They alternate.
   virtual void on_connected(std::uint64_t node) = 0;
   virtual void on_lost(std::uint64_t node) = 0;
+  /// A connection that `node` dialled is gone or replaced: what it sent on that may be lost.
+  virtual void on_unheard(std::uint64_t /*node*/) {}
   virtual void on_snapshot(Incoming snapshot) = 0;
 };
 

@@ -10,7 +10,7 @@ import random
 import socket
 import subprocess
 
-STABLE_PORTS = range(27000, 27999)  # below those that the kernel gives to clients
+STABLE_PORTS = range(27000, 28000)  # below those that the kernel gives to clients
 
 
 class NetworkError(Exception):
@@ -34,13 +34,16 @@ def why_not():
     return None
 
 
-def stable_port():
-    """A port that no client gets by chance while its server is down."""
-    for _ in range(200):
+def stable_port(given=set()):
+    """A port that no client gets by chance while its server is down, and that was not given before."""
+    for _ in range(len(STABLE_PORTS)):
         port = random.SystemRandom().choice(STABLE_PORTS)
+        if port in given:
+            continue
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
+                given.add(port)
                 return port
             except OSError:
                 pass
@@ -113,8 +116,8 @@ class Namespaces:
         at = next(i for i, (_, address) in enumerate(self.places) if address == old)
         namespace = self.places[at][0]
         new = f"10.77.{self.subnet}.{at + 111}"
-        run("ip", "-n", namespace, "addr", "add", f"{new}/24", "dev", "eth0")
         run("ip", "-n", namespace, "addr", "del", f"{old}/24", "dev", "eth0")
+        run("ip", "-n", namespace, "addr", "add", f"{new}/24", "dev", "eth0")
         self.places[at] = (namespace, new)
         return new
 

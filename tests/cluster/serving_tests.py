@@ -171,7 +171,7 @@ class Serving(ClusterTest):
             answer = client.post(f"{API}/enqueue", {"queue": "bulky", "payload": {"pad": "x" * 400_000}})
             self.assertEqual(answer.status, 201, answer.body)
         client.close()
-        self.assertGreater(leader.status()["first_index"], 5, "the log was not cut")
+        cluster.wait(lambda: leader.status()["first_index"] > 50, 20, "the log is cut")
         away.start()
         cluster.wait_serving()
         self.assert_same_state(cluster)

@@ -53,6 +53,8 @@ def look(server, history):
     status = server.status()
     if status is None or server.life != life or not server.running():
         return None
+    if status.get("role") == "forming":
+        return None  # a node without a log has no state
     found = Status(life, at, status["applied_index"], status["state_hash"], status["stored_index"],
                    status["durable_index"], server.name)
     history.add_status(found)
