@@ -57,8 +57,7 @@ TEST(Messages, RepliesAndTroubleComeBack) {
 }
 
 TEST(Messages, MembersWelcomesAndChanges) {
-  const log::Member member{
-      .id = 5, .name = "n", .address = "h:1", .http = "h:2", .voter = false};
+  const log::Member member{.id = 5, .name = "n", .address = "h:1", .http = "h:2", .voter = false};
   EXPECT_EQ(*decode_member(encode_member(member)), member);
   log::Member voter = member;
   voter.voter = true;
@@ -67,8 +66,8 @@ TEST(Messages, MembersWelcomesAndChanges) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->index, 12U);
   EXPECT_EQ(back->configuration, welcome.configuration);
-  const auto change = decode_manage(
-      encode_manage(4, {.action = call::ClusterAction::remove, .target = "n"}));
+  const auto change =
+      decode_manage(encode_manage(4, {.action = call::ClusterAction::remove, .target = "n"}));
   ASSERT_TRUE(change);
   EXPECT_EQ(change->first, 4U);
   EXPECT_EQ(change->second.action, call::ClusterAction::remove);

@@ -1,5 +1,7 @@
 // A node without a log: it looks for others, until it founds a cluster with them or is taken in.
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "cluster/forming.hpp"
@@ -23,14 +25,28 @@ constexpr std::int64_t kReportUs = 10'000'000;
 struct Node::Founding {
   peer::Hello self;
   cluster::Forming forming;
+<<<<<<< HEAD
   std::optional<cluster::Welcome> begins_with;
+=======
+  std::optional<log::Configuration> begins_with;
+  std::map<std::uint64_t, std::string> addresses;  ///< of whoever has introduced itself
+  std::set<std::string> inviters;                  ///< to be dialled: one cannot answer otherwise
+>>>>>>> helper-p
   std::int64_t next_step_us = 0;
   std::int64_t next_report_us = 0;
 };
 
 base::Result<void> Node::form() {
   const auto self = self_;
+<<<<<<< HEAD
   Founding founding{.self = self, .forming = cluster::Forming(self, draw_id()), .begins_with = {}};
+=======
+  Founding founding{.self = self,
+                    .forming = cluster::Forming(self, draw_id()),
+                    .begins_with = {},
+                    .addresses = {},
+                    .inviters = {}};
+>>>>>>> helper-p
   while (!stopping_.load(std::memory_order_relaxed) && !founding.begins_with) {
     intake_.take(items_, kLookUs);
     mailbox_.take(mail_);
@@ -81,6 +97,7 @@ void Node::take_letters(Founding& founding) {
   for (const auto& letter : mail_) {
     if (const auto* hello = std::get_if<peer::Hello>(&letter)) {
       founding.forming.note(*hello);
+      founding.addresses[hello->node_id] = hello->address;
     } else if (const auto* link = std::get_if<Link>(&letter)) {
       if (link->up)
         founding.forming.connected(link->node);
@@ -109,6 +126,8 @@ void Node::take_frame(Founding& founding, const Frame& frame) {
     if (founding.forming.begun(frame.from))
       founding.begins_with = {.index = 0, .configuration = founding.forming.founders()};
   } else if (kind == Kind::invite) {
+    if (const auto found = founding.addresses.find(frame.from); found != founding.addresses.end())
+      founding.inviters.insert(found->second);
     transport_->send(frame.from, wire(Kind::join),
                      cluster::encode_member({.id = founding.self.node_id,
                                              .name = founding.self.name,
@@ -123,11 +142,14 @@ void Node::further(Founding& founding) {
   if (now < founding.next_step_us || founding.begins_with) return;
   founding.next_step_us = now + kStepUs;
   const auto& cluster = *options_.cluster;
+  auto addresses = discovery_ ? discovery_->addresses() : cluster.peers;
+  for (const auto& inviter : founding.inviters)
+    if (std::find(addresses.begin(), addresses.end(), inviter) == addresses.end())
+      addresses.push_back(inviter);
+  transport_->dial(std::move(addresses));
   if (discovery_) {
-    transport_->dial(discovery_->addresses());
     founding.forming.expect(cluster.size);
   } else {
-    transport_->dial(cluster.peers);
     const auto& peers = cluster.peers;
     // Somebody may have listed this node among the others.
     std::size_t expected = peers.size() + 1;

@@ -283,8 +283,12 @@ void Membership::update_addresses() {
 
 std::vector<call::NodeRow> Membership::rows() const {
   std::map<std::uint64_t, peer::Status> links;
-  for (auto& status : transport_.status())
-    if (status.node_id != 0) links[status.node_id] = std::move(status);
+  for (auto& status : transport_.status()) {
+    if (status.node_id == 0) continue;
+    // A node that has moved is still dialled where it was.
+    auto& link = links[status.node_id];
+    if (!link.outgoing) link = std::move(status);
+  }
   std::vector<call::NodeRow> rows;
   for (const auto& member : log_.configuration().members) {
     call::NodeRow row{.id = member.id,

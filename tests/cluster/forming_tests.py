@@ -61,7 +61,7 @@ class Forming(ClusterTest):
         # The others must find it there by what they remember, not by what they were told.
         for other in others:
             other.kill()
-            other.peers = [peer for peer in other.peers if not peer.startswith(node.host)]
+            other.peers = [one.raft for one in others if one is not other]
         cluster.start(*others)
         cluster.wait_serving()
 
@@ -135,7 +135,7 @@ class Members(ClusterTest):
         cluster.wait_serving()
         self.assertTrue(all(self.job(fourth, job, strong=True) for job in ids))
         self.assert_same_state(cluster)
-        done = self.run_program("cluster", "remove", fourth.name, "--url", url, "--yes")
+        done = self.run_program("cluster", "remove", fourth.name, "--url", url)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(cluster.nodes[0].status()["nodes"]), 3)
         answer = fourth.call("POST", "/enqueue", {"queue": "q", "payload": {}}, timeout=20)

@@ -73,7 +73,7 @@ void write_cluster(Exposition& out, const call::NodeStatus& status) {
   out.gauge("jobbie_log_term", "The term: it rises with every election.", status.term);
   out.gauge("jobbie_log_commit_index", "The last entry that a majority has.", status.commit_index);
   out.family("jobbie_node_connected", "gauge", "Whether a member of the cluster can be reached.");
-  for (const auto& node : status.nodes) 
+  for (const auto& node : status.nodes)
     out.sample({{"node", node.name}}, std::uint64_t{node.connected ? 1U : 0U});
   out.family("jobbie_node_lag_entries", "gauge",
              "Entries that a member lacks; only the leader knows.");
