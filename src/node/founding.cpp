@@ -25,28 +25,20 @@ constexpr std::int64_t kReportUs = 10'000'000;
 struct Node::Founding {
   peer::Hello self;
   cluster::Forming forming;
-<<<<<<< HEAD
   std::optional<cluster::Welcome> begins_with;
-=======
-  std::optional<log::Configuration> begins_with;
   std::map<std::uint64_t, std::string> addresses;  ///< of whoever has introduced itself
   std::set<std::string> inviters;                  ///< to be dialled: one cannot answer otherwise
->>>>>>> helper-p
   std::int64_t next_step_us = 0;
   std::int64_t next_report_us = 0;
 };
 
 base::Result<void> Node::form() {
   const auto self = self_;
-<<<<<<< HEAD
-  Founding founding{.self = self, .forming = cluster::Forming(self, draw_id()), .begins_with = {}};
-=======
   Founding founding{.self = self,
                     .forming = cluster::Forming(self, draw_id()),
                     .begins_with = {},
                     .addresses = {},
                     .inviters = {}};
->>>>>>> helper-p
   while (!stopping_.load(std::memory_order_relaxed) && !founding.begins_with) {
     intake_.take(items_, kLookUs);
     mailbox_.take(mail_);
