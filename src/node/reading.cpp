@@ -1,6 +1,7 @@
 // Questions wait until the state is new enough: for what was written through this node, or, where
 // it is asked for, for everything that was acknowledged anywhere.
 #include <utility>
+#include <variant>
 
 #include "node/driver.hpp"
 
@@ -14,8 +15,11 @@ constexpr std::int64_t kAskAgainUs = 500'000;
 }  // namespace
 
 void Driver::take_question(std::unique_ptr<call::Call> call) {
-  if (transport_ == nullptr || (!call->strong && seen_index_ <= applied_index_))
-    return answer_question(std::move(call));
+  // How a node stands is asked above all where it does not get on.
+  const bool about_nodes = std::holds_alternative<call::StatusQuery>(call->query) ||
+                           std::holds_alternative<call::ClusterChange>(call->query);
+  const bool fresh = seen_index_ <= applied_index_ || about_nodes;
+  if (transport_ == nullptr || (!call->strong && fresh)) return answer_question(std::move(call));
   Deferred deferred{
       .call = std::move(call), .index = seen_index_, .since_us = now_us_, .asked_us = now_us_};
   if (deferred.call->strong) {

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 
+import network
 from case import API, ClusterTest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
@@ -159,6 +160,52 @@ class Serving(ClusterTest):
         cluster.heal()
         cluster.wait_serving()
         self.assert_same_state(cluster)
+
+    def test_a_follower_without_space(self):
+        """The others go on, it says how it stands, and comes back when there is room."""
+        cluster, leader, full = self.with_disks(1)
+        full.disk.fill()
+        for _ in range(120):
+            self.enqueue(leader, payload={"pad": "x" * 100_000})
+        kept = self.enqueue(full)
+        began = time.time()
+        status = full.call("GET", "/cluster/status", timeout=20)
+        self.assertEqual(status.status, 200, status.body)
+        self.assertLess(time.time() - began, 3.0)
+        self.assertEqual(full.call("GET", "/cluster/status", timeout=20).status, 200)
+        self.assertLess(status.json["applied_index"], leader.status()["applied_index"], "the disk was not full")
+        full.disk.free()
+        cluster.wait(lambda: self.job(full, kept), 20, "it has caught up")
+        self.assert_same_state(cluster)
+
+    def test_a_leader_without_space(self):
+        """Writes that have no room are refused as such, reads go on, nothing is lost."""
+        cluster, leader, _ = self.with_disks(0)
+        leader.disk.fill()
+        kept, refused = [], None
+        deadline = time.time() + 10
+        while refused is None and time.time() < deadline:
+            answer = cluster.nodes[len(kept) % 3].call(
+                "POST", "/enqueue", {"queue": "q", "payload": {"pad": "x" * 100_000}}, timeout=20)
+            if answer.status == 201:
+                kept.append(answer.json["job_id"])
+            else:
+                refused = answer
+        if refused is not None:  # otherwise another node leads now, which has room
+            self.assertEqual((refused.status, refused.code), (507, "disk_full"))
+        self.assertIsNotNone(self.job(leader, kept[0]))
+        leader.disk.free()
+        cluster.wait_serving()
+        self.assert_same_state(cluster)
+        self.assertTrue(all(self.job(leader, job) for job in kept))
+
+    def with_disks(self, followers):
+        """(cluster, leader, a node with a small disk, which leads unless `followers`)"""
+        if trouble := network.why_not():
+            self.skipTest(f"a small disk: {trouble}")
+        cluster = self.cluster(disks=(0, 1, 2))
+        leader = cluster.leader()
+        return cluster, leader, cluster.followers()[0] if followers else leader
 
     def test_far_behind(self):
         """What the log does not hold any more comes as a copy of the database."""
