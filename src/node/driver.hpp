@@ -130,6 +130,7 @@ class Driver {
     std::uint64_t index = 0;
     std::uint64_t term = 0;
     std::int64_t proposed_us = 0;
+    bool ticks = false;
   };
   /// A question that waits until the state is new enough.
   struct Deferred {
@@ -154,6 +155,7 @@ class Driver {
   void note_enqueues(const std::vector<command::Command>& commands);
   void append(Waiter waiter, std::size_t bytes, std::string_view woken_for = {});
   void append_duties();
+  [[nodiscard]] bool is_ticking() const;
   Proposal& open_entry();
   void close_entry();
   void attach_waiters();
@@ -214,6 +216,7 @@ class Driver {
   void upkeep_cluster();
   void upkeep_snapshots();
   void tell_time();
+  void hear_time(base::Instant leader);
   [[nodiscard]] std::uint64_t cut_point() const;
 
   // Reading what is new enough (reading.cpp).
@@ -257,6 +260,7 @@ class Driver {
   std::optional<LogClock> log_clock_;
   bool knows_time_ = false;        ///< the clock goes as a leader's does, or did
   std::int64_t next_time_us_ = 0;  ///< when the others are told
+  std::int64_t heard_time_us_ = 0;
   ZoneWatch zones_{zone::load_zone};
   Readers* readers_ = nullptr;
   Readers* searchers_ = nullptr;

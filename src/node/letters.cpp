@@ -70,10 +70,8 @@ void Driver::take_frame(Frame frame) {
       return;
     case Kind::time:
       if (const auto ms = cluster::decode_number(frame.bytes);
-          ms && frame.from == log_->leader_id() && served_term_ == 0) {
-        log_clock_->follow(std::max(base::Instant{static_cast<std::int64_t>(*ms)}, engine_->now()));
-        knows_time_ = true;
-      }
+          ms && frame.from == log_->leader_id() && served_term_ == 0)
+        hear_time({static_cast<std::int64_t>(*ms)});
       return;
     case Kind::join:
       if (const auto member = cluster::decode_member(frame.bytes)) membership_->join(*member);
@@ -225,6 +223,16 @@ void Driver::tell_time() {
       static_cast<void>(transport_->send(
           member.id, wire(Kind::time),
           cluster::encode_number(static_cast<std::uint64_t>(log_clock_->now().ms))));
+}
+
+/// What was said a while ago comes after a silence, many at once: of that, only the latest may count.
+void Driver::hear_time(base::Instant leader) {
+  const auto since = now_us_ - std::exchange(heard_time_us_, now_us_);
+  const bool in_time = since > kTellTimeUs / 4 && since < kTellTimeUs * 4;
+  leader = std::max(leader, engine_->now());
+  if (knows_time_ && !in_time) leader = std::max(leader, log_clock_->now());
+  log_clock_->follow(leader);
+  knows_time_ = true;
 }
 
 void Driver::upkeep_snapshots() {

@@ -120,9 +120,18 @@ void Driver::append_duties() {
     open_entry().entry.commands.emplace_back(std::move(update));
     unhanded_rows_ += 1;
   }
-  if (engine_->next_deadline() > now) return;
-  open_entry().entry.commands.emplace_back(command::Tick{});
+  if (is_ticking() || engine_->next_deadline() > now) return;
+  auto& proposal = open_entry();
+  proposal.ticks = true;
+  proposal.entry.commands.emplace_back(command::Tick{});
   unhanded_rows_ += 1;
+}
+
+/// What is due stays due until the tick is applied. A leader that nobody follows must not fill its
+/// log with ticks meanwhile.
+bool Driver::is_ticking() const {
+  return std::any_of(under_way_.begin(), under_way_.end(),
+                     [](const Proposal& proposal) { return proposal.ticks; });
 }
 
 void Driver::append(Waiter waiter, std::size_t bytes, std::string_view woken_for) {

@@ -114,13 +114,16 @@ void Driver::hand_over() {
 std::int64_t Driver::patience_us() {
   // What is due waits while nothing can be written: a full disk must not keep a core busy.
   const bool may_act = may_write();
-  if (!backlog_.empty() || (may_act && !wakes_.empty())) return 0;
+  const bool may_wake = may_act && std::any_of(wakes_.begin(), wakes_.end(), [](const auto& wake) {
+                          return wake.second.under_way == 0;
+                        });
+  if (!backlog_.empty() || may_wake) return 0;
   const auto now = clock_.steady_us();
   std::int64_t until = std::min(next_tick_us_, next_upkeep_us_);
   if (const auto deadline = waiters_.next_deadline_us()) until = std::min(until, *deadline);
   if (unhanded_rows_ > 0)
     until = std::min(until, store_->idle() ? next_hand_over_us_ : now + kStorePollUs);
-  if (const auto due = engine_->next_deadline(); may_act && due != base::kNever) {
+  if (const auto due = engine_->next_deadline(); may_act && due != base::kNever && !is_ticking()) {
     const auto left_ms = std::clamp<std::int64_t>((due - log_clock_->now()).ms, 0, 1000);
     until = std::min(until, now + left_ms * 1000);
   }
