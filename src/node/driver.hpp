@@ -96,7 +96,7 @@ class Driver {
   [[nodiscard]] std::int64_t patience_us();
 
   /// A snapshot that this node shall go on from; then adopt() it, and open another driver.
-  [[nodiscard]] bool has_adoption() const { return adoption_.has_value(); }
+  [[nodiscard]] bool has_adoption();
   /// Gives back everything that waits, and swaps log and database for what the leader has sent.
   base::Result<void> adopt();
 
@@ -208,6 +208,7 @@ class Driver {
   void lose_track(std::uint64_t node);
   void come_back_empty(std::vector<Held> calls);
   void take_snapshot(peer::Incoming incoming);
+  void leave(const peer::Incoming& incoming);
   void send(const consensus::MessageView& message);
   void manage(std::unique_ptr<call::Call> call);
   void write_down(call::Call& call);

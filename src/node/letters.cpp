@@ -1,5 +1,7 @@
 // What other nodes say, and what is said to them.
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "call/desk.hpp"
@@ -201,8 +203,28 @@ void Driver::take_snapshot(peer::Incoming incoming) {
                              {"wanted", verdict.has_value() && *verdict == log::Verdict::wanted}});
   if (adoption_ || !verdict || *verdict == log::Verdict::stale)
     return transport_->finish(incoming.token, false);
-  if (*verdict == log::Verdict::present) return transport_->finish(incoming.token, true);
+  if (*verdict == log::Verdict::present) return leave(incoming);
   adoption_.emplace(Adoption{std::move(incoming)});
+}
+
+/// The log may have got on by itself since the snapshot came.
+bool Driver::has_adoption() {
+  if (!adoption_) return false;
+  const auto verdict = log_->judge(adoption_->incoming.header);
+  if (verdict && *verdict == log::Verdict::wanted) return true;
+  if (verdict && *verdict == log::Verdict::present)
+    leave(adoption_->incoming);
+  else
+    transport_->finish(adoption_->incoming.token, false);
+  adoption_.reset();
+  return false;
+}
+
+/// There is no need of it any more, and its sender may go on.
+void Driver::leave(const peer::Incoming& incoming) {
+  std::error_code ignored;
+  std::filesystem::remove(incoming.path, ignored);
+  transport_->finish(incoming.token, true);
 }
 
 void Driver::upkeep_cluster() {
@@ -225,7 +247,8 @@ void Driver::tell_time() {
           cluster::encode_number(static_cast<std::uint64_t>(log_clock_->now().ms))));
 }
 
-/// What was said a while ago comes after a silence, many at once: of that, only the latest may count.
+/// What was said a while ago comes after a silence, many at once: of that, only the latest may
+/// count.
 void Driver::hear_time(base::Instant leader) {
   const auto since = now_us_ - std::exchange(heard_time_us_, now_us_);
   const bool in_time = since > kTellTimeUs / 4 && since < kTellTimeUs * 4;

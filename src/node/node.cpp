@@ -2,7 +2,9 @@
 #include "node/node.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include "node/backups.hpp"
@@ -103,11 +105,15 @@ peer::Hello Node::hello(std::uint64_t node_id, std::uint64_t cluster_id) const {
 
 base::Result<void> Node::open_transport(const peer::Hello& self) {
   const auto& cluster = *options_.cluster;
+  // What arrived before and was not adopted is of no use.
+  const auto arriving = options_.data_dir + "/snapshots/arriving";
+  std::error_code ignored;
+  std::filesystem::remove_all(arriving, ignored);
   auto transport = peer::Transport::open({.listen = cluster.listen,
                                           .self = self,
                                           .secret = cluster.secret,
                                           .tls = cluster.tls,
-                                          .snapshot_dir = options_.data_dir + "/snapshots/arriving",
+                                          .snapshot_dir = arriving,
                                           .limits = {},
                                           .journal = options_.journal},
                                          mailbox_);
