@@ -254,6 +254,13 @@ class Cluster:
                 raise ServerError(f"not at one index within {within_s} s: {shown}\n{self.tails()}")
             time.sleep(0.05)
 
+    def catch_up(self, within_s=TRUCE_S):
+        """Waits until all have applied what is committed now, also while more is written."""
+        index = self.leader().status()["commit_index"]
+        for node in self.nodes:
+            self.wait(lambda: (node.status() or {"applied_index": -1})["applied_index"] >= index, within_s,
+                      f"{node.name} has applied {index}")
+
     def cut(self, one, other, by_route=False):
         """Neither hears the other."""
         self.network.cut(one.host, other.host, by_route)

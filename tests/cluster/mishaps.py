@@ -133,7 +133,7 @@ class Faults:
 
     def wipe(self):
         """Safe while all others are there: what this one had acknowledged, some of them have too."""
-        self.cluster.agree()
+        self.cluster.catch_up()
         node = self.random.choice(self.cluster.nodes)
         node.kill()
         node.wipe()

@@ -164,6 +164,33 @@ class Doctored(unittest.TestCase):
         story.ack(job, 20)
         self.expect(story, "I8", "after the lease's end")
 
+    def test_a_lease_is_longer_by_the_time_without_a_leader_and_no_more(self):
+        for waited, found in ((1.5, False), (2.5, True)):
+            story = sound()
+            job = story.enqueue("late")
+            story.deliver(job, 20)
+            story.history.add_gap(story.now, story.now + 1.0)
+            story.wait(waited)
+            story.ack(job, 20)
+            late = [text for text in story.findings() if text.startswith("I8:")]
+            self.assertEqual(bool(late), found, late)
+
+    def test_nodes_differ(self):
+        story = sound()
+        for node, text in (("n1", "aa"), ("n2", "bb")):
+            story.status(1, 500, text)
+            story.history.statuses[-1].node = node
+        self.expect(story, "I4", "index 500", "n2")
+
+    def test_a_node_may_begin_anew_but_not_go_back(self):
+        for lives, found in (((1, 2), False), ((1, 1), True)):
+            story = sound()
+            story.history.statuses.clear()
+            for life, index in zip(lives, (600, 590)):
+                story.status(life, index, f"hash {index}")
+                story.history.statuses[-1].node = "n1"
+            self.assertEqual(any(text.startswith("I6:") for text in story.findings()), found)
+
     def test_stale_ack_accepted(self):
         story = sound()
         job = story.enqueue("late")
