@@ -158,7 +158,7 @@ class Watching(Cli):
         self.enqueue()
         self.assertRegex(self.out("status"), r"server +leader, 1 node")
         self.assertEqual(self.json("status")["cluster"]["role"], "leader")
-        self.assertRegex(self.out("cluster", "status"), r"(?m)^NODE +ROLE +APPLIED +LAG\n\S+ +leader ")
+        self.assertRegex(self.out("cluster", "status"), r"(?m)^NODE +ROLE +ADDRESS +STATE +LOG +LAG +ROUND TRIP\n\S+ \* +leader ")
         self.run_cli("cluster", code=2)
 
     def test_workers_errors_stats(self):

@@ -182,12 +182,11 @@ class OpenApi(EndToEnd):
         runner = conformance.Runner(self.url)
         for path in self.document.raw["paths"]:
             asked = "/".join("x" if part.startswith("{") else part for part in path.split("/"))
-            status, headers, _ = runner.send({"method": "PATCH", "path": asked})
+            documented = set(self.document.methods_of(path))
+            other = next(method for method in ("PATCH", "POST", "PUT", "DELETE") if method.lower() not in documented)
+            status, headers, _ = runner.send({"method": other, "path": asked})
             self.assertEqual(status, 405, path)
             allowed = {method.strip().lower() for method in headers["allow"].split(",")}
-            # Where a literal part stands, what a variable part there would allow is allowed too.
-            documented = {method for _, pattern, name in self.document.patterns if pattern.fullmatch(asked)
-                          for method in self.document.methods_of(name)}
             if "get" in documented:
                 documented.add("head")
             self.assertEqual(allowed, documented, path)

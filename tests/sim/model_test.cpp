@@ -245,7 +245,7 @@ TEST(WorkloadOverModel, ReachesEverything) {
     Model model(personality.options);
     Workload workload(rng, personality, model);
     Entry entry = workload.opening();
-    for (int i = 0; i < 600; ++i) {
+    for (int i = 0; i < 1500; ++i) {
       const auto replies = model.apply(entry);
       for (std::size_t k = 0; k < replies.size(); ++k)
         coverage.count(entry.commands[k], replies[k]);
