@@ -16,7 +16,7 @@ namespace {
 /// may stay undecided before its callers are told so.
 constexpr std::int64_t kHoldUs = 5'000'000;
 constexpr std::int64_t kUndecidedUs = 10'000'000;
-constexpr std::int64_t kAliveUs = 1'000'000;
+constexpr std::int64_t kAliveUs = 100'000;
 constexpr std::int64_t kHandOverTryUs = 500'000;
 constexpr std::int64_t kHandOverUs = 4'000'000;
 

@@ -46,6 +46,9 @@ def names_in(path):
         return []
 
 
+# By how much a server may think that it was down for longer.
+UNSURE_S = 1.0
+
 class Chaos:
     """Kills and restarts one server, and remembers how often in which way."""
 
@@ -69,7 +72,8 @@ class Chaos:
         began = time.time()
         self.server.spawn()
         self.server.wait_ready()
-        self.history.add_gap(min(self.server.down_since, began), time.time())
+        # The server knows only roughly when its predecessor was last alive.
+        self.history.add_gap(min(self.server.down_since, began) - UNSURE_S, time.time())
         self.starts_s.append((time.time() - began, after, self.server.life))
 
     def kill_uniform(self):
