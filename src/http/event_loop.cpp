@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <utility>
 
 #include "base/check.hpp"
 #include "http/connection.hpp"
@@ -65,12 +66,14 @@ void EventLoop::post(Task task) {
 }
 
 void EventLoop::post_after(base::Duration delay, Task task) {
-  auto timer = std::make_unique<asio::steady_timer>(context_, std::chrono::milliseconds(delay.ms));
-  auto& waits = *timer;
-  waits.async_wait([this, timer = std::move(timer),
-                    task = std::move(task)](const asio::error_code& error) mutable {
-    if (error) return;
-    task();
+  const auto place = delayed_.insert(
+      delayed_.end(),
+      {asio::steady_timer(context_, std::chrono::milliseconds(delay.ms)), std::move(task)});
+  place->timer.async_wait([this, place](const asio::error_code& error) {
+    if (error) return;  // and nothing is left at that place
+    Task due = std::move(place->task);
+    delayed_.erase(place);
+    due();
     end_turn();
   });
 }
@@ -113,6 +116,7 @@ void EventLoop::run() {
 void EventLoop::ask_to_stop() {
   asio::post(context_, [this] {
     close_all();
+    std::exchange(delayed_, {}).clear();
     stopped_ = true;
     context_.stop();
   });

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -144,6 +145,13 @@ class EventLoop final : public Loop {
   std::vector<ConnectionId> again_;
   std::vector<ConnectionId> buried_;
   std::atomic<std::size_t> count_ = 0;
+
+  /// What waits for its time. Owned here and not by Asio, which would keep it past the stop.
+  struct Delayed {
+    asio::steady_timer timer;
+    Task task;
+  };
+  std::list<Delayed> delayed_;
 
   std::atomic<std::thread::id> thread_;
   std::atomic<bool> stopped_ = false;

@@ -282,6 +282,25 @@ TEST_F(ServerTest, StopsWithRequestsInFlight) {
   server.reset();
 }
 
+TEST_F(ServerTest, WhatIsPutOffIsDoneInTimeAndLetGoByTheStop) {
+  handler.on_request = [this](const Request&, Responder responder) {
+    Loop& loop = responder.loop();
+    const std::shared_ptr<const void> owner(this, [this](const void*) { note("let go"); });
+    loop.post_after(base::seconds(3'600), [owner] {});
+    loop.post_after(base::milliseconds(1), [this, kept = std::move(responder)]() mutable {
+      note("done");
+      kept.send(200, "text/plain", "late");
+    });
+  };
+  start();
+  TestClient client(server->port());
+  EXPECT_EQ(client.ask(get("/")).body, "late");
+  EXPECT_EQ(noted(0), "done");
+  EXPECT_EQ(note_count(), 1U);
+  server->stop();
+  EXPECT_EQ(noted(1), "let go");
+}
+
 TEST_F(ServerTest, SaysWhyItCannotListen) {
   start();
   ServerOptions same;
