@@ -19,9 +19,10 @@
 
 namespace jobbie::consensus {
 
-/// Ticks are the driver's clock, one every 100 ms.
-inline constexpr std::uint64_t kElectionTicks = 10;
-inline constexpr std::uint64_t kHeartbeatTicks = 1;
+/// Ticks are the driver's clock. A node waits for a leader for one to two times the election
+/// time-out, in whole ticks: the finer they are, the less often two nodes lose patience at once.
+inline constexpr std::uint64_t kElectionTicks = 20;
+inline constexpr std::uint64_t kHeartbeatTicks = 2;
 inline constexpr std::uint64_t kMaxMessageBytes = 1u << 20;
 inline constexpr std::uint64_t kMaxInflightMessages = 256;
 /// Committed entries are handed out in portions of about this size, so that a long log streams.

@@ -195,7 +195,8 @@ class Driver {
   void undo(Proposal proposal);
   void drop_overtaken(std::uint64_t index, std::uint64_t term);
   void expire_undecided();
-  void hand_leadership_over();
+  void leave_office();
+  void note_removal();
   void note_alive();
 
   // Letters (letters.cpp).
@@ -328,6 +329,7 @@ class Driver {
   std::int64_t next_upkeep_us_ = 0;
   bool store_is_stuck_ = false;  ///< too far behind, and in trouble: it will not catch up
   bool was_full_ = false;
+  bool told_removal_ = false;
   std::string told_trouble_;
   bool refused_for_room_ = false;  ///< somebody, since the last upkeep
   base::Instant started_at_;

@@ -19,6 +19,8 @@ constexpr std::int64_t kUndecidedUs = 10'000'000;
 constexpr std::int64_t kAliveUs = 100'000;
 constexpr std::int64_t kHandOverTryUs = 500'000;
 constexpr std::int64_t kHandOverUs = 4'000'000;
+/// All disks may be full: then nobody shall go round in circles.
+constexpr std::int64_t kFullHandOverTryUs = 30'000'000;
 
 std::string alive_file(const std::string& data_dir) { return data_dir + "/alive"; }
 
@@ -180,15 +182,28 @@ void Driver::drop_overtaken(std::uint64_t index, std::uint64_t term) {
   }
 }
 
-/// A node that is to stop gives its office away first, so that nobody has to wait for an election.
-void Driver::hand_leadership_over() {
-  if (!draining_ || transport_ == nullptr || !log_->leader() || now_us_ < next_hand_over_try_us_)
+/// A node that is to stop gives its office away first, so that nobody has to wait for an election;
+/// so does one without room on its disk, for another may have some.
+void Driver::leave_office() {
+  const bool full = !draining_ && was_full_;
+  if ((!draining_ && !full) || transport_ == nullptr || !log_->leader() ||
+      now_us_ < next_hand_over_try_us_)
     return;
-  if (draining_since_us_ == 0) draining_since_us_ = now_us_;
-  next_hand_over_try_us_ = now_us_ + kHandOverTryUs;
+  if (draining_ && draining_since_us_ == 0) draining_since_us_ = now_us_;
+  next_hand_over_try_us_ = now_us_ + (full ? kFullHandOverTryUs : kHandOverTryUs);
   if (log_->transferring()) return;
   const auto heirs = membership_->heirs();
   if (!heirs.empty()) static_cast<void>(log_->transfer(heirs.front()));
+}
+
+/// Nobody follows what others decide without having been told that it is out.
+void Driver::note_removal() {
+  if (!log_->removed() || std::exchange(told_removal_, true) || options_.journal == nullptr) return;
+  options_.journal->write(
+      base::Level::warning, "removed_from_cluster",
+      {{"node", log_->node_id()},
+       {"message", std::string_view("This node is no member any more. Stop it; to let it join "
+                                    "again, start it with an empty data directory.")}});
 }
 
 bool Driver::may_stop() const {

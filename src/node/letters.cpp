@@ -138,9 +138,12 @@ void Driver::take_reply(const Frame& frame) {
   if (!replied) return;
   auto held = forwarder_->take(replied->number);
   if (!held.call) return;
-  // Nothing was done: whoever leads now may do it.
-  if (replied->trouble == call::Trouble::no_leader || replied->trouble == call::Trouble::stopping)
+  // Nothing was done: whoever leads now may do it. A claim that waited there has not waited for a
+  // leader.
+  if (replied->trouble == call::Trouble::no_leader || replied->trouble == call::Trouble::stopping) {
+    if (held.wait_until_us > now_us_) held.since_us = now_us_;
     return hold(std::move(held));
+  }
   seen_index_ = std::max(seen_index_, replied->index);
   held.call->trouble = replied->trouble;
   held.call->replies = std::move(replied->replies);

@@ -60,7 +60,7 @@ base::Result<void> Driver::upkeep() {
     next_tick_us_ = now + options_.election_timeout.ms * 1000 /
                               static_cast<std::int64_t>(consensus::kElectionTicks);
     log_->tick();
-    hand_leadership_over();
+    leave_office();
     expire_undecided();
     note_alive();
     if (forwarder_) forwarder_->call_off(draining_);
@@ -79,6 +79,7 @@ base::Result<void> Driver::upkeep() {
                             full ? "disk_full" : "disk_has_room",
                             {{"data_dir", std::string_view(options_.data_dir)}});
   was_full_ = full;
+  note_removal();
   report_trouble();
   note_health();
   if (const auto index = cut_point(); index > cut_index_) {

@@ -140,6 +140,7 @@ class Members(ClusterTest):
         self.assertEqual(len(cluster.nodes[0].status()["nodes"]), 3)
         answer = fourth.call("POST", "/enqueue", {"queue": "q", "payload": {}}, timeout=20)
         self.assertEqual(answer.status, 503, answer.body)
+        cluster.wait(lambda: self.logged(fourth, "removed_from_cluster"), message="it says so")
         cluster.wait_serving(cluster.nodes[:3])
 
     def test_the_leader_removes_itself(self):

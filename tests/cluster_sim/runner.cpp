@@ -1,125 +1,55 @@
-// Hands out seeds to child processes over shared memory.
+// Seeds of this simulator, what they add up to, and the tests of the simulator itself.
 #include "tests/cluster_sim/runner.hpp"
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <memory>
-#include <unistd.h>
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 
-#include "base/check.hpp"
+#include "tests/sim/seeds.hpp"
 
 namespace jobbie::cluster_sim {
 namespace {
 
-constexpr unsigned kMaxProcesses = 64;
-constexpr std::size_t kTextBytes = 16 * 1024;
 constexpr std::uint64_t kSecondsEach = 60;
 constexpr std::uint64_t kCleanSeeds = 10;
 
-using Clock = std::chrono::steady_clock;
-
-/// What one child tells its parent. Only the child writes, the parent reads once it has ended.
-struct Slot {
-  std::uint64_t seed = 0;  ///< the one in work, or that failed; zero: none
-  bool failed = false;
-  std::int64_t at_us = 0;
-  std::uint64_t seeds = 0;
+struct Tally {
   std::int64_t simulated_us = 0;
   Counts counts;
-  std::array<char, kTextBytes> text{};
-};
 
-struct Shared {
-  std::atomic<std::uint64_t> next_seed{0};
-  std::atomic<std::uint64_t> done{0};
-  std::atomic<bool> stop{false};
-  std::array<Slot, kMaxProcesses> slots;
-};
-
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-void work(const RunOptions& options, Shared& shared, Slot& slot, Clock::time_point start) {
-  const std::uint64_t end = options.first_seed + options.seeds;
-  while (!shared.stop) {
-    if (options.seconds != 0 && since(start) >= static_cast<double>(options.seconds)) return;
-    const std::uint64_t seed = shared.next_seed++;
-    if (seed >= end) return;
-    slot.seed = seed;
-    const SimResult result = simulate(seed, options.sim, slot.counts);
-    slot.simulated_us += result.at_us;
-    if (!result.violation.empty()) {
-      slot.failed = true;
-      slot.at_us = result.at_us;
-      std::strncpy(slot.text.data(), result.violation.c_str(), kTextBytes - 1);
-      shared.stop = true;
-      return;
-    }
-    slot.seed = 0;
-    ++slot.seeds;
-    const std::uint64_t done = ++shared.done;
-    if (options.progress && done % 50 == 0)
-      fmt::print(stderr, "cluster sim: {} seeds, {:.0f} s\n", done, since(start));
+  void add(const Tally& other) {
+    simulated_us += other.simulated_us;
+    counts.add(other.counts);
   }
-}
-
-void collect(RunResult& result, const Slot& slot, int status) {
-  const bool crashed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-  result.seeds += slot.seeds;
-  result.simulated_us += slot.simulated_us;
-  result.counts.add(slot.counts);
-  if (!slot.failed && !crashed) return;
-  if (result.failed && result.failed_seed <= slot.seed) return;
-  result.failed = true;
-  result.failed_seed = slot.seed;
-  result.failed_at_us = slot.at_us;
-  result.violation = slot.failed ? std::string(slot.text.data())
-                     : WIFSIGNALED(status)
-                         ? fmt::format("the process died of signal {}", WTERMSIG(status))
-                         : fmt::format("the process left with {}", WEXITSTATUS(status));
-}
+};
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
 
 RunResult run_seeds(const RunOptions& options) {
-  const auto start = Clock::now();
-  void* memory =
-      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  JOBBIE_CHECK(memory != MAP_FAILED);
-  auto& shared = *std::construct_at(static_cast<Shared*>(memory));
-  shared.next_seed = options.first_seed;
-  const unsigned processes = std::clamp(options.processes, 1U, kMaxProcesses);
-  std::array<pid_t, kMaxProcesses> children{};
-  std::fflush(nullptr);
-  for (unsigned i = 0; i < processes; ++i) {
-    children[i] = fork();
-    JOBBIE_CHECK(children[i] >= 0);
-    if (children[i] == 0) {
-      work(options, shared, shared.slots[i], start);
-      std::fflush(nullptr);
-      _exit(0);
-    }
+  const sim::SeedOptions seeds{.first_seed = options.first_seed,
+                               .seeds = options.seeds,
+                               .processes = options.processes,
+                               .seconds = options.seconds,
+                               .name = "cluster sim",
+                               .progress_every = options.progress ? 50U : 0U};
+  const auto found =
+      sim::run_seeds_with<Tally>(seeds, [&](std::uint64_t seed, Tally& tally) -> sim::SeedOutcome {
+        const SimResult result = simulate(seed, options.sim, tally.counts);
+        tally.simulated_us += result.at_us;
+        return {.violation = result.violation, .where = static_cast<std::uint64_t>(result.at_us)};
+      });
+  RunResult result{.seeds = found.seeds,
+                   .simulated_us = found.tally.simulated_us,
+                   .seconds = found.seconds,
+                   .counts = found.tally.counts};
+  if (found.failure) {
+    result.failed = true;
+    result.failed_seed = found.failure->seed;
+    result.failed_at_us = static_cast<std::int64_t>(found.failure->outcome.where);
+    result.violation = found.failure->outcome.violation;
   }
-  RunResult result;
-  for (unsigned i = 0; i < processes; ++i) {
-    int status = 0;
-    waitpid(children[i], &status, 0);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) shared.stop = true;
-    collect(result, shared.slots[i], status);
-  }
-  result.seconds = since(start);
-  munmap(memory, sizeof(Shared));
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Many seeds over several processes: a core that aborts on a seed is then a finding like any other.
+// Many seeds of this simulator, over several processes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Many seeds over several processes. A process of its own per worker: an engine that aborts on a
-// seed is then a finding like any other, and not the end of the run.
+// Many seeds of this simulator, over several processes.
 #pragma once
 
 #include <cstdint>
