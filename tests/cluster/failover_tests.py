@@ -58,6 +58,21 @@ class Failover(ClusterTest):
         self.assertGreater(len(load.kept), 20)
         cluster.wait_serving(others)
 
+    def test_a_long_poll_outlives_its_leader(self):
+        """It has waited for longer than anybody waits for a leader, and goes on with the next one."""
+        cluster = self.cluster()
+        leader, (waits, sends) = cluster.leader(), cluster.followers()
+        got = []
+        thread = threading.Thread(target=lambda: got.append(self.fetch(waits, "poll", timeout=25)), daemon=True)
+        thread.start()
+        time.sleep(6.0)
+        self.assertEqual(leader.call("POST", "/cluster/transfer", {"to": sends.name}, timeout=20).status, 200)
+        time.sleep(1.0)
+        self.assertEqual(got, [])
+        job_id = self.enqueue(sends, "poll")
+        thread.join(15)
+        self.assertEqual([job["job_id"] for job in got], [job_id])
+
     def test_calls_of_a_stopping_leader_are_answered(self):
         """Fetches that wait there end, other calls are done: no connection breaks within a call."""
         cluster = self.cluster()
