@@ -111,10 +111,8 @@ bool ScheduleReader::read_zone(model::ScheduleSpec& spec, base::Instant now) {
 bool ScheduleReader::read_given(std::size_t field, model::ScheduleSpec& spec,
                                 std::uint64_t& fields) {
   const auto part = kParts[field];
+  if (!part) return read_member(field, spec);  // which refuses it
   const bool null = body_.reader().peek() == base::json::Kind::null;
-  if (!part) {  // those that the job of a schedule cannot have
-    return null ? body_.reader().null() : read_member(field, spec);
-  }
   fields |= bit_of(*part);
   if (!null || part == ScheduleField::payload) return read_member(field, spec);
   const bool required =
