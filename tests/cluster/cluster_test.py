@@ -12,6 +12,7 @@ import unittest
 from case import Options
 from failover_tests import *  # noqa: F401,F403  the tests themselves
 from forming_tests import *  # noqa: F401,F403
+from line_tests import *  # noqa: F401,F403
 from serving_tests import *  # noqa: F401,F403
 
 

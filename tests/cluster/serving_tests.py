@@ -147,6 +147,25 @@ class Serving(ClusterTest):
         if answer.code == "no_leader":
             self.assertIsNone(self.fetch(leader, "lost"), "refused, and there all the same")
 
+    def test_a_leader_that_is_cut_off_writes_little(self):
+        """What is due there stays due; it does not fill the log with reminders."""
+        cluster = self.cluster(namespaces=True)
+        leader, others = cluster.leader(), cluster.followers()
+        self.enqueue(leader, "later", delay="1s")
+        time.sleep(0.8)
+
+        def written():
+            return next(row["matched_index"] for row in leader.status()["nodes"] if row["self"])
+
+        before = written()
+        cluster.split([leader], others)
+        time.sleep(1.5)
+        self.assertLess(written() - before, 10)
+        cluster.heal()
+        cluster.wait_serving()
+        self.assertIsNotNone(self.fetch(leader, "later"))
+        self.assert_same_state(cluster)
+
     def test_one_way_and_bridge(self):
         """As long as a majority can talk, somebody leads and every node of it serves."""
         cluster = self.cluster(namespaces=True)
