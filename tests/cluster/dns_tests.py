@@ -32,7 +32,11 @@ class Names:
     def lead_to(self, *nodes):
         # In place: it is this very file that the nodes have before them.
         with open(self.hosts, "w", encoding="utf-8") as out:
-            out.write("127.0.0.1 localhost\n" + "".join(f"{node.host} {NAME}\n" for node in nodes))
+            out.write("127.0.0.1 localhost\n" + "".join(f"{node.host} {NAME} {self.own(node)}\n" for node in nodes))
+
+    def own(self, node):
+        """A name for this node alone."""
+        return f"{node.name}.{NAME}"
 
     def tell(self, node, size=3, name=f"{NAME}:9400"):
         """From its next start the node knows others by the name alone."""
@@ -101,8 +105,7 @@ class Discovery(ClusterTest):
         self.assert_forming(early)
         cluster.start(cluster.nodes[2])
         cluster.wait_serving()
-        for node in cluster.nodes:
-            self.assertEqual(self.health(node, "/readyz")[0], 200)
+        cluster.wait(lambda: all(node.is_ready() for node in cluster.nodes), message="they say that they are ready")
         self.assertEqual(self.voters(early[0]), ["n1", "n2", "n3"])
 
     def test_the_name_comes_later(self):
@@ -152,6 +155,24 @@ class Discovery(ClusterTest):
         self.assertEqual(answer.status, 200, answer.body)
         cluster.wait_serving()
         self.assertIs(cluster.leader(), node)
+
+    def test_a_node_moves_while_it_runs(self):
+        # It listens everywhere and says its name in place of an address.
+        cluster, names = self.named_cluster()
+        for node in cluster.nodes:
+            node.more += ["--http", f"0.0.0.0:{node.port}", "--raft", "0.0.0.0:9400", "--advertise",
+                          f"{names.own(node)}:9400"]
+        cluster.start()
+        for node in (cluster.followers()[0], cluster.leader()):
+            others = [other for other in cluster.nodes if other is not node]
+            self.move(cluster, node)
+            names.lead_to(*cluster.nodes)
+            cluster.wait(lambda: all((row := self.row_of(node, other)) and row["connected"] for other in others), 25,
+                         f"{node.name} is reached where it is now")
+            cluster.wait_serving()
+            self.assertEqual(self.row_of(node, others[0])["address"], f"{names.own(node)}:9400")
+            job = self.enqueue(others[0])
+            self.assertIsNotNone(self.job(node, job, strong=True))
 
     def test_all_nodes_move(self):
         # Nobody is where the others remember it: the name alone leads them together.
