@@ -12,6 +12,7 @@ const SOON_MS = 1500
 export function watchCluster() {
   watched = resource(async () => {
     const c = await api.cluster()
+    c.nodes.sort((a, b) => nameOf(a).localeCompare(nameOf(b), 'en', { numeric: true }))
     if (leaderOf(c)) connection.led()
     else connection.leaderless()
     return c
@@ -48,7 +49,7 @@ const SLOW_MS = 250
 /** How a node stands: a colour (the name of a job's state), a word, and what is wrong, if anything is. */
 export function standing(c: Cluster, node: ClusterNode): { tone: string; word: string; more: string } {
   const say = (tone: string, word: string, more = '') => ({ tone, word, more })
-  if (!isThere(c, node)) return say('dead', 'away', `${isSelf(c, leaderNode(c) ?? node) ? 'The leader' : 'This node'} cannot reach it${votes(node) ? '' : '; it has no vote'}.`)
+  if (!isThere(c, node)) return say('dead', 'away', `${isSelf(c, leaderNode(c) ?? node) ? 'The leader' : 'This node'} cannot reach it${node.last_error ? `: ${node.last_error}` : ''}${votes(node) ? '' : '; it has no vote'}.`)
   if (isSelf(c, node) && ['candidate', 'forming', 'removed'].includes(c.role))
     return c.role === 'removed'
       ? say('dead', 'removed', 'It is no longer part of the cluster; stop it, or start it anew with an empty folder.')
