@@ -162,7 +162,9 @@ export const nodes = {
       await one.locator('.head').getByText('2 nodes: all 2 voters in touch, none may fail').waitFor()
     }
     await shoot(t, page, 'two')
-    await last.getByText('It is no longer part of the cluster').waitFor()
+    await last.getByRole('alert').getByText('This node is no longer part of the cluster').waitFor()
+    await last.locator('.head').getByText('This node is no longer part of the cluster').waitFor()
+    await t.check(last, t.axe, 'a removed node')
     await shoot(t, last, 'removed')
   }),
 }
