@@ -10,7 +10,8 @@ import sys
 import unittest
 
 from case import Options
-from failover_tests import *  # noqa: F401,F403  the tests themselves
+from dns_tests import *  # noqa: F401,F403  the tests themselves
+from failover_tests import *  # noqa: F401,F403
 from forming_tests import *  # noqa: F401,F403
 from line_tests import *  # noqa: F401,F403
 from serving_tests import *  # noqa: F401,F403

@@ -52,7 +52,7 @@ export function admin(on, { A, iso, ulid, problem, started, figures }) {
   on('DELETE', `${A}/cluster/nodes/:name`, ({ name }) => { names.splice(names.indexOf(name), 1); return { name, status: 'removed' } })
   on('GET', `${A}/cluster/status`, () => {
     const { index, live } = figures()
-    const nodes = names.map((name, n) => ({ id: String(7100 + n), name, address: `10.0.3.${7 + n}:7420`, http: `10.0.3.${7 + n}:8080`, role: name === leader ? 'leader' : 'follower', voter: true, connected: true, self: n === 0, matched_index: index - n, lag: n, round_trip_ms: n ? 0.3 + n / 10 : null, state: n ? 'replicate' : null, last_seen: n ? iso(Date.now() - 40) : null }))
+    const nodes = names.map((name, n) => ({ id: String(7100 + n), name, address: `10.0.3.${7 + n}:7420`, http: `10.0.3.${7 + n}:8080`, role: name === leader ? 'leader' : 'follower', voter: true, connected: true, self: n === 0, matched_index: index - n, lag: n, round_trip_ms: n ? 0.3 + n / 10 : null, state: n ? 'replicate' : null, since: n ? iso(Date.now() - 3600e3) : null, last_error: null }))
     return { cluster_id: '3f2a9c51d07be846', node_id: '7100', node: names[0], role: nodes[0].role, leader, leader_id: nodes.find((n) => n.name === leader)?.id ?? null, term: 4, applied_index: index, commit_index: index, stored_index: index - 40, durable_index: index, state_hash: '8f3a1c209be44d17', live_jobs: live, waiting_fetches: 12, store_lag_rows: 40, disk_full: false, quorum: Math.floor(names.length / 2) + 1, healthy: true, now: iso(Date.now()), started_at: iso(started - 4 * 3600e3), nodes }
   })
 }

@@ -19,14 +19,14 @@ async function receiver() {
   return { seen, url: `http://127.0.0.1:${server.address().port}/hook`, answer: (code) => (status = code), end: () => (server.closeAllConnections(), server.close()) }
 }
 
-const node = (name, more) => ({ id: name.replace(/\D/g, '7'), name, address: `10.0.3.1${name.at(-1)}:7420`, http: null, role: 'follower', voter: true, connected: true, self: false, matched_index: 4200, lag: 0, round_trip_ms: 0.4, state: 'replicate', last_seen: new Date().toISOString(), ...more })
+const node = (name, more) => ({ id: name.replace(/\D/g, '7'), name, address: `10.0.3.1${name.at(-1)}:7420`, http: null, role: 'follower', voter: true, connected: true, self: false, matched_index: 4200, lag: 0, round_trip_ms: 0.4, state: 'replicate', since: new Date().toISOString(), last_error: null, ...more })
 const STATUS = {
   cluster_id: '3f2a9c51d07be846', node_id: '70', node: 'jobbie-0', role: 'leader', leader: 'jobbie-0', leader_id: '70', term: 4, applied_index: 4200, commit_index: 4200, stored_index: 4200, durable_index: 4200,
   state_hash: '8f3a1c209be44d17', live_jobs: 12, waiting_fetches: 2, store_lag_rows: 0, disk_full: false, quorum: 2, healthy: true, now: new Date().toISOString(), started_at: new Date(Date.now() - 3600e3).toISOString(),
   nodes: [
-    node('jobbie-0', { role: 'leader', self: true, round_trip_ms: null, state: null, last_seen: null }),
+    node('jobbie-0', { role: 'leader', self: true, round_trip_ms: null, state: null, since: null }),
     node('jobbie-1', { lag: 3, matched_index: 4197 }),
-    node('jobbie-2', { connected: false, lag: 2100, matched_index: 2100, round_trip_ms: null, state: 'probe', last_seen: new Date(Date.now() - 180e3).toISOString() }),
+    node('jobbie-2', { connected: false, lag: 2100, matched_index: 2100, round_trip_ms: null, state: 'probe', last_error: 'Connection refused', since: new Date(Date.now() - 180e3).toISOString() }),
   ],
 }
 const stub = (page, answer) => page.route('**/api/v1/cluster/status', (route) => route.fulfill({ json: answer() }))

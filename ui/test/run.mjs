@@ -3,13 +3,16 @@
 //   node ui/test/run.mjs --binary build/release/jobbie   starts the server with a demo workload
 //   node ui/test/run.mjs --mock                          the stand-in of the API instead
 //   --only A,B     tests whose name contains A or B          --shots DIR   keeps a picture of each screen
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+//   --dist DIR     this build of the pages in place of the binary's own
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { Server } from './server.mjs'
 import { Api, fill, work } from './workload.mjs'
 import { admin } from './admin.mjs'
 import { check, tests } from './cases.mjs'
+import { nodes } from './nodes.mjs'
 import { tabs } from './tabs.mjs'
 
 const flag = (name, otherwise = '') => {
@@ -20,6 +23,7 @@ const mock = process.argv.includes('--mock')
 const binary = flag('binary')
 const only = flag('only')
 const shots = flag('shots')
+const dist = flag('dist')
 const executablePath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => path && existsSync(path))
 
 function fail(message) {
@@ -58,6 +62,11 @@ async function open({ theme = 'light', phone = false } = {}) {
     ...(phone ? { isMobile: true, hasTouch: true } : {}),
   })
   context.setDefaultTimeout(15_000)
+  if (dist)
+    await context.route('**/ui/**', (route) => {
+      const file = join(dist, new URL(route.request().url()).pathname.slice('/ui/'.length))
+      return route.fulfill({ path: statSync(file, { throwIfNoEntry: false })?.isFile() ? file : join(dist, 'index.html') })
+    })
   const page = await context.newPage()
   const complaints = []
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`))
@@ -70,12 +79,12 @@ async function open({ theme = 'light', phone = false } = {}) {
 
 let passed = 0
 const failed = []
-for (const [name, run] of Object.entries({ ...tests, ...admin, ...tabs })) {
+for (const [name, run] of Object.entries({ ...tests, ...admin, ...tabs, ...(mock ? {} : nodes) })) {
   if (only && !only.split(',').some((part) => name.includes(part))) continue
   const begun = Date.now()
   const opened = []
   try {
-    await run({ server, api, ids, mock, shots, axe, check, open: async (options) => (opened.push(await open(options)), opened.at(-1)) })
+    await run({ server, api, binary, ids, mock, shots, axe, check, open: async (options) => (opened.push(await open(options)), opened.at(-1)) })
     for (const { complaints } of opened) if (complaints.length) throw new Error(`the browser complains: ${complaints.slice(0, 5).join(' | ')}`)
     passed++
     console.log(`ok    ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`)

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const freePort = () =>
+export const freePort = () =>
   new Promise((done) => {
     const probe = createServer().listen(0, '127.0.0.1', () => {
       const { port } = probe.address()
@@ -20,11 +20,11 @@ export class Server {
     await server.up()
     return server
   }
-  constructor({ binary, mock }, port) {
+  constructor({ binary, mock, flags = [] }, port) {
     this.port = port
     this.url = `http://127.0.0.1:${port}`
     this.data = mock ? null : mkdtempSync(join(tmpdir(), 'jobbie-ui-'))
-    this.command = mock ? [process.execPath, fileURLToPath(new URL('../dev/mock.mjs', import.meta.url)), '--port', String(port)] : [binary, 'server', '--data-dir', this.data, '--http', `127.0.0.1:${port}`, '--webhook-allow', '127.0.0.1']
+    this.command = mock ? [process.execPath, fileURLToPath(new URL('../dev/mock.mjs', import.meta.url)), '--port', String(port)] : [binary, 'server', '--data-dir', this.data, '--http', `127.0.0.1:${port}`, '--webhook-allow', '127.0.0.1', ...flags]
   }
   async up() {
     this.errors = ''
@@ -41,6 +41,10 @@ export class Server {
       if (this.process.exitCode !== null || Date.now() > deadline) throw new Error(`the server did not start: ${this.errors}`)
       await new Promise((done) => setTimeout(done, 50))
     }
+  }
+  async kill() {
+    this.process.kill('SIGKILL')
+    await this.ended
   }
   async down() {
     this.process.kill('SIGTERM')

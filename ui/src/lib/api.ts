@@ -260,7 +260,9 @@ export interface ClusterNode {
   lag?: number | null
   round_trip_ms?: number | null
   state?: 'probe' | 'replicate' | 'snapshot' | null
-  last_seen?: string | null
+  /** Since when it is connected, or no longer is. */
+  since?: string | null
+  last_error?: string | null
 }
 export interface Cluster {
   cluster_id?: string
@@ -430,6 +432,7 @@ export const api = {
   workers: () => get<{ workers: Worker[] }>('/workers', NO_RAW),
   cluster: () => get<Cluster>('/cluster/status', NO_RAW),
   transfer: (name: string) => post('/cluster/transfer', { to: name }),
+  snapshot: () => post('/cluster/snapshot'),
   removeNode: (name: string) => ask('DELETE', `/cluster/nodes/${at(name)}`),
   batches: (cursor?: string | null, status?: string) =>
     get<{ batches: Batch[]; cursor: string | null; has_more: boolean }>(`/batches${query({ cursor, status, limit: 50 })}`),

@@ -12,6 +12,7 @@ const SOON_MS = 1500
 export function watchCluster() {
   watched = resource(async () => {
     const c = await api.cluster()
+    c.nodes.sort((a, b) => nameOf(a).localeCompare(nameOf(b), 'en', { numeric: true }))
     if (leaderOf(c)) connection.led()
     else connection.leaderless()
     return c
@@ -48,11 +49,8 @@ const SLOW_MS = 250
 /** How a node stands: a colour (the name of a job's state), a word, and what is wrong, if anything is. */
 export function standing(c: Cluster, node: ClusterNode): { tone: string; word: string; more: string } {
   const say = (tone: string, word: string, more = '') => ({ tone, word, more })
-  if (!isThere(c, node)) return say('dead', 'away', `${isSelf(c, leaderNode(c) ?? node) ? 'The leader' : 'This node'} cannot reach it${votes(node) ? '' : '; it has no vote'}.`)
-  if (isSelf(c, node) && ['candidate', 'forming', 'removed'].includes(c.role))
-    return c.role === 'removed'
-      ? say('dead', 'removed', 'It is no longer part of the cluster; stop it, or start it anew with an empty folder.')
-      : say('retrying', c.role, c.role === 'forming' ? 'It waits for the other nodes to be up.' : 'It asks the others for their votes.')
+  if (!isThere(c, node)) return say('dead', 'away', `${isSelf(c, leaderNode(c) ?? node) ? 'The leader' : 'This node'} cannot reach it${node.last_error ? `: ${node.last_error}` : ''}${votes(node) ? '' : '; it has no vote'}.`)
+  if (isSelf(c, node) && c.role === 'candidate') return say('retrying', c.role, 'It asks the others for their votes.')
   if (node.state === 'snapshot') return say('active', 'gets a snapshot', 'It was too far behind for the log alone.')
   if (node.state === 'probe') return say('retrying', 'being probed', 'The leader looks for the end of its log.')
   if ((node.lag ?? 0) > FAR) return say('retrying', 'catching up', `${plural(node.lag!, 'entry', 'entries')} behind.`)
@@ -62,8 +60,12 @@ export function standing(c: Cluster, node: ClusterNode): { tone: string; word: s
 }
 const leaderNode = (c: Cluster) => c.nodes.find((n) => n.role === 'leader')
 
+export const REMOVED = 'This node is no longer part of the cluster: stop it, or start it anew with an empty folder.'
 /** What the loss of nodes would mean now. */
 export function outlook(c: Cluster): { bad: boolean; text: string } {
+  // Neither of these stands among the nodes.
+  if (c.role === 'removed') return { bad: true, text: REMOVED }
+  if (c.role === 'forming') return { bad: true, text: 'Waiting for the other nodes to be up' }
   const { voters, there, needed, spare } = quorumOf(c)
   if (!leaderOf(c)) return { bad: true, text: there < needed ? `${there} of ${plural(voters, 'voter')} in touch, ${needed} needed` : 'no leader yet' }
   if (voters === 1) return { bad: false, text: 'it runs alone' }
