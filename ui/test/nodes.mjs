@@ -1,6 +1,6 @@
 // The cluster's screen before three real nodes.
 import assert from 'node:assert/strict'
-import { Server, freePort } from './server.mjs'
+import { Server, stablePort } from './server.mjs'
 import { Api } from './workload.mjs'
 
 const notice = (page, text) => page.locator('.notices').getByText(text).first().waitFor()
@@ -11,17 +11,17 @@ const chip = (page, name, role) => card(page, name).locator('.chip').getByText(r
 class Three {
   static async start(binary) {
     const three = new Three()
-    const ports = [await freePort(), await freePort(), await freePort()]
+    const ports = new Set()
+    while (ports.size < 6) ports.add(await stablePort())
+    const [http, raft] = [[...ports].slice(3), [...ports].slice(0, 3)]
     const address = (port) => `127.0.0.1:${port}`
-    three.nodes = await Promise.all(
-      ports.map(async (port, n) => {
-        const peers = ports.filter((other) => other !== port).map(address)
-        const node = new Server({ binary, flags: ['--cluster', '--raft', address(port), '--node', `node-${n + 1}`, '--peers', peers.join()] }, await freePort())
-        node.name = `node-${n + 1}`
-        node.api = new Api(node.url)
-        return node
-      }),
-    )
+    three.nodes = raft.map((port, n) => {
+      const peers = raft.filter((other) => other !== port).map(address)
+      const node = new Server({ binary, flags: ['--cluster', '--raft', address(port), '--node', `node-${n + 1}`, '--peers', peers.join()] }, http[n])
+      node.name = `node-${n + 1}`
+      node.api = new Api(node.url)
+      return node
+    })
     try {
       await Promise.all(three.nodes.map((node) => node.up()))
       await three.settled(3)

@@ -6,13 +6,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export const freePort = () =>
-  new Promise((done) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address()
-      probe.close(() => done(port))
-    })
+const freePort = (wanted = 0) =>
+  new Promise((done, fail) => {
+    const probe = createServer()
+      .on('error', fail)
+      .listen(wanted, '127.0.0.1', () => {
+        const { port } = probe.address()
+        probe.close(() => done(port))
+      })
   })
+/** One that the kernel gives to nobody while its server is down. */
+export async function stablePort() {
+  for (;;) {
+    try {
+      return await freePort(28_000 + Math.floor(Math.random() * 1000))
+    } catch {
+      // Taken: another one.
+    }
+  }
+}
 
 export class Server {
   static async start(options) {
