@@ -53,14 +53,22 @@ int run(int argc, char** argv) {
 
   jobbie::app::Settings settings;
   CLI::App* server = app.add_subcommand("server", "Start a server");
+  server->footer(
+      "Examples:\n"
+      "  jobbie server --data-dir ./data\n"
+      "  jobbie server --data-dir /var/lib/jobbie --http 0.0.0.0:8080 --auth\n"
+      "  jobbie server --cluster --peers b:9400,c:9400 --raft a:9400 --cluster-secret-file F");
   jobbie::app::declare_settings(*server, settings);
 
   CLI::App* version = app.add_subcommand("version", "Print the version");
+  version->footer("Examples:\n  jobbie version");
 
   std::string data_dir = settings.data_dir;
   CLI::App* db = app.add_subcommand("db", "Look after the database of a stopped server");
   db->require_subcommand(1);
+  db->footer("Examples:\n  jobbie db check --data-dir /var/lib/jobbie");
   CLI::App* check = db->add_subcommand("check", "Compare every table with every other");
+  check->footer("Examples:\n  jobbie db check --data-dir /var/lib/jobbie");
   check->add_option("--data-dir", data_dir, "Where everything is kept")->capture_default_str();
 
   jobbie::app::RestoreOptions restoring{

@@ -26,6 +26,10 @@ void declare_recover(CLI::App& command, RecoverOptions& options) {
       ->envname("JOBBIE_DATA_DIR")
       ->capture_default_str();
   command.add_flag("--yes", options.yes, "The other nodes are lost for good");
+  command.footer(
+      "Examples:\n"
+      "  jobbie cluster recover --data-dir /var/lib/jobbie\n"
+      "  jobbie cluster recover --data-dir /var/lib/jobbie --yes");
 }
 
 int recover(const RecoverOptions& options) {

@@ -156,6 +156,11 @@ base::Result<void> check_cluster(const Settings& s) {
     return std::unexpected(
         bad("--discover=dns needs --discover-name: the name that stands for all "
             "nodes, with or without a port"));
+  if (s.discover.empty() && !s.discover_name.empty())
+    return std::unexpected(bad("--discover-name needs --discover=dns"));
+  if (s.discover_name.find(':') != std::string::npos)
+    if (const auto address = parse_address(s.discover_name); !address)
+      return std::unexpected(bad("--discover-name: " + address.error().message));
   if (s.discover.empty() && s.peers.empty())
     return std::unexpected(bad("--cluster needs --peers or --discover=dns"));
   if (!s.discover.empty() && !s.peers.empty())
@@ -193,6 +198,9 @@ base::Result<void> check(const Settings& s) {
       return std::unexpected(bad("--otlp-endpoint: " + url.error().message));
   if (s.tls_cert.empty() != s.tls_key.empty())
     return std::unexpected(bad("--tls-cert and --tls-key go together"));
+  if (!s.cluster && (!s.discover.empty() || !s.discover_name.empty() || !s.peers.empty()))
+    return std::unexpected(
+        bad("--peers and --discover are for a node of a cluster: say --cluster"));
   if (s.cluster)
     if (auto fine = check_cluster(s); !fine) return fine;
   const auto http = parse_address(s.http);

@@ -53,10 +53,10 @@ int cluster_status(Session& session) {
     return kDone;
   }
   const auto& s = *status;
-  print_nodes(session, s);
+  if (!s["nodes"].items().empty()) print_nodes(session, s);
   fmt::print(
-      "\nterm {}, log applied to {}, stored to {}, durable to {}; {} live jobs, {} waiting "
-      "fetches\n",
+      "\nterm {}, log applied to {}, stored to {}, durable to {}; live jobs: {}, waiting "
+      "fetches: {}\n",
       s["term"].text(), count(s["applied_index"].integer()), count(s["stored_index"].integer()),
       count(s["durable_index"].integer()), count(s["live_jobs"].integer()),
       count(s["waiting_fetches"].integer()));
@@ -111,7 +111,8 @@ void add_cluster_commands(Commands& commands) {
   CLI::App* cluster =
       commands.add(commands.app(), "cluster", "The nodes of the cluster",
                    "  jobbie cluster status\n  jobbie cluster transfer --to jobbie-1\n"
-                   "  jobbie cluster add jobbie-3:9400\n  jobbie cluster remove jobbie-0");
+                   "  jobbie cluster add jobbie-3:9400\n  jobbie cluster remove jobbie-0\n"
+                   "  jobbie cluster recover --data-dir /var/lib/jobbie --yes");
   cluster->require_subcommand(1);
   commands.on(commands.add(*cluster, "status", "Show nodes, roles and replication lag",
                            "  jobbie cluster status"),
@@ -130,6 +131,7 @@ void add_cluster_commands(Commands& commands) {
   CLI::App* r = commands.add(*cluster, "remove", "Remove a node for good",
                              "  jobbie cluster remove jobbie-0 --yes");
   r->add_option("node", *name, "Its name")->required();
+  commands.add_yes(r);
   commands.on(r, [name](Session& session) { return remove_node(session, *name); });
   commands.on(commands.add(*cluster, "snapshot", "Make a copy of the state for nodes that lag",
                            "  jobbie cluster snapshot"),

@@ -266,7 +266,7 @@ call::NodeStatus Driver::status(bool with_hash) {
           .store_lag_rows = store_->lag().rows + unhanded_rows_,
           .leader = log_->leader(),
           .disk_full = was_full_,
-          .now = engine_->now(),
+          .now = std::max(engine_->now(), started_at_),
           .started_at = started_at_};
 }
 

@@ -20,6 +20,19 @@ constexpr std::int64_t kLookUs = 100'000;
 constexpr std::int64_t kStepUs = 300'000;
 constexpr std::int64_t kReportUs = 10'000'000;
 
+/// How many of the addresses lead to nobody yet. One node may have several.
+std::size_t count_away(const std::vector<std::string>& addresses,
+                       const peer::Transport& transport) {
+  const auto links = transport.status();
+  std::set<std::uint64_t> reached;
+  for (const auto& link : links)
+    if (link.outgoing) reached.insert(link.node_id);
+  std::set<std::string> away(addresses.begin(), addresses.end());
+  for (const auto& link : links)
+    if (link.is_self || reached.contains(link.node_id)) away.erase(link.address);
+  return away.size();
+}
+
 }  // namespace
 
 struct Node::Founding {
@@ -28,6 +41,7 @@ struct Node::Founding {
   std::optional<cluster::Welcome> begins_with;
   std::map<std::uint64_t, std::string> addresses;  ///< of whoever has introduced itself
   std::set<std::string> inviters;                  ///< to be dialled: one cannot answer otherwise
+  base::Instant since{0};
   std::int64_t next_step_us = 0;
   std::int64_t next_report_us = 0;
 };
@@ -38,7 +52,8 @@ base::Result<void> Node::form() {
                     .forming = cluster::Forming(self, draw_id()),
                     .begins_with = {},
                     .addresses = {},
-                    .inviters = {}};
+                    .inviters = {},
+                    .since = base::Instant{options_.clock->wall_us() / 1000}};
   while (!stopping_.load(std::memory_order_relaxed) && !founding.begins_with) {
     intake_.take(items_, kLookUs);
     mailbox_.take(mail_);
@@ -80,6 +95,8 @@ void Node::refuse_items(const Founding& founding) {
     status.node_id = founding.self.node_id;
     status.name = options_.name;
     status.role = "forming";
+    status.now = base::Instant{options_.clock->wall_us() / 1000};
+    status.started_at = founding.since;
     item.call->answer = std::move(status);
     deliver(std::move(item.call));
   }
@@ -140,7 +157,10 @@ void Node::further(Founding& founding) {
       addresses.push_back(inviter);
   transport_->dial(std::move(addresses));
   if (discovery_) {
-    founding.forming.expect(cluster.size);
+    // Whoever else the name stands for has to be there too: where it stands for more than `size`,
+    // each of two halves would be enough.
+    const auto all = founding.forming.seen() + count_away(discovery_->addresses(), *transport_);
+    founding.forming.expect(std::max<std::size_t>(cluster.size, all));
   } else {
     const auto& peers = cluster.peers;
     // Somebody may have listed this node among the others.

@@ -313,6 +313,7 @@ std::vector<call::NodeRow> Membership::rows() const {
     }
     rows.push_back(std::move(row));
   }
+  std::ranges::sort(rows, {}, &call::NodeRow::name);
   return rows;
 }
 

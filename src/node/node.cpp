@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include <arpa/inet.h>
+
 #include "node/backups.hpp"
 #include "node/bulk_runner.hpp"
 #include "node/deliver.hpp"
@@ -25,6 +27,12 @@ constexpr std::size_t kLeftOut = 20;
 constexpr std::chrono::seconds kHandOver{5};
 
 std::string log_directory(const Options& options) { return options.data_dir + "/log"; }
+
+/// Whether "host:port" is an IPv4 address.
+bool is_ipv4(const std::string& address) {
+  in_addr parsed{};
+  return inet_pton(AF_INET, address.substr(0, address.rfind(':')).c_str(), &parsed) == 1;
+}
 
 }  // namespace
 
@@ -120,7 +128,9 @@ base::Result<void> Node::open_transport(const peer::Hello& self) {
   if (!transport) return std::unexpected(transport.error());
   transport_ = *std::move(transport);
   self_ = self;
-  if (!cluster.discover.empty()) discovery_ = std::make_unique<Discovery>(cluster.discover);
+  if (!cluster.discover.empty())
+    discovery_ =
+        std::make_unique<Discovery>(cluster.discover, is_ipv4(cluster.listen), options_.journal);
   return {};
 }
 

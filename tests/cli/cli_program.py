@@ -15,15 +15,21 @@ class Program(Cli):
             self.assertIn(words, text)
 
     def test_every_command_has_help_with_examples(self):
-        listed = self.out("--help").split("Subcommands:")[1]
-        names = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "]
-        self.assertGreater(len(names), 30)
-        self.assertNotIn("complete", names)
-        for name in names:
-            text = self.out(name, "--help")
-            if name not in ("server", "version", "db"):
-                self.assertIn("Examples:", text, name)
-                self.assertIn(f"jobbie {name}", text, name)
+        def within(*words):
+            """All commands below one, by their own word."""
+            text = self.out(*words, "--help")
+            if words:
+                self.assertIn("Examples:", text, words)
+                self.assertIn(f"  jobbie {' '.join(words)}", text.split("Examples:")[1], words)
+            if "Subcommands:" not in text:
+                return [words]
+            listed = text.split("Subcommands:")[1].split("Examples:")[0]
+            names = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "]
+            return [words] + [found for name in names for found in within(*words, name)]
+
+        commands = within()
+        self.assertGreater(len(commands), 60)
+        self.assertNotIn(("complete",), commands)
 
     def test_no_server(self):
         nobody = f"http://127.0.0.1:{free_port()}"

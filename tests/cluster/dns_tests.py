@@ -116,6 +116,8 @@ class Discovery(ClusterTest):
         cluster.wait(lambda: all(self.answers(node) for node in cluster.nodes), message="they answer")
         time.sleep(LOOKED_UP_S)
         self.assert_forming(cluster.nodes)
+        for node in cluster.nodes:
+            self.assertEqual([line["name"] for line in self.logged(node, "name_not_resolved")], [NAME])
         names.lead_to(*cluster.nodes)
         cluster.wait_serving()
         # And when it goes again, nobody forgets anybody.
@@ -218,6 +220,20 @@ class Discovery(ClusterTest):
         self.assertTrue(all(self.job(fourth, job, strong=True) for job in ids))
         self.assert_same_state(cluster)
 
+    def test_two_halves_are_not_two_clusters(self):
+        # Each half would be enough for --cluster-size; but the name stands for all of them.
+        cluster, _ = self.named_cluster(6)
+        halves = cluster.nodes[:3], cluster.nodes[3:]
+        cluster.split(*halves)
+        for node in cluster.nodes:
+            node.spawn()
+        cluster.wait(lambda: all(self.answers(node) for node in cluster.nodes), message="they answer")
+        time.sleep(LOOKED_UP_S)
+        self.assert_forming(cluster.nodes)
+        cluster.heal()
+        cluster.wait_serving()
+        self.assertEqual(len({node.status()["cluster_id"] for node in cluster.nodes}), 1)
+
     def test_a_cluster_of_one(self):
         cluster, _ = self.named_cluster(1, size=1)
         cluster.start()
@@ -243,7 +259,18 @@ class DiscoveryFlags(ClusterTest):
         self.assertIn("--discover is dns, not consul", said)
 
     def test_a_name_without_a_way(self):
-        self.assertIn("--discover=dns", self.refused("--cluster", "--discover-name", f"{NAME}:9400"))
+        for more in ((), ("--peers", "127.0.0.1:27000")):
+            said = self.refused("--cluster", "--discover-name", f"{NAME}:9400", *more)
+            self.assertIn("--discover-name needs --discover=dns", said)
+
+    def test_bad_names(self):
+        for name in (":9400", f"{NAME}:", f"{NAME}:http", f"{NAME}:99999"):
+            with self.subTest(name=name):
+                said = self.refused("--cluster", "--discover=dns", "--discover-name", name)
+                self.assertIn("--discover-name", said)
+
+    def test_without_a_cluster(self):
+        self.assertIn("say --cluster", self.refused("--discover=dns", "--discover-name", NAME))
 
     def test_peers_besides(self):
         said = self.refused("--cluster", "--discover=dns", "--discover-name", NAME, "--peers", "127.0.0.1:27000")
