@@ -20,7 +20,7 @@ class Program(Cli):
             text = self.out(*words, "--help")
             if words:
                 self.assertIn("Examples:", text, words)
-                self.assertIn(f"  jobbie {' '.join(words)}", text.split("Examples:")[1], words)
+                self.assertIn(f"jobbie {' '.join(words)}", text.split("Examples:")[1], words)
             if "Subcommands:" not in text:
                 return [words]
             listed = text.split("Subcommands:")[1].split("Examples:")[0]
