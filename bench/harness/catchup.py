@@ -28,7 +28,7 @@ LEVEL_S = 0.1
 POLL_S = 0.02
 LEAST_LIMIT_S = 120
 LIMIT_S_PER_GIGABYTE = 300
-COMPLETED = re.compile(rb'^jobbie_jobs_finished_total\{[^}]*state="completed"[^}]*\} (\S+)', re.MULTILINE)
+COMPLETED = re.compile(rb'^jobbie_jobs_finished_total\{queue="bench",outcome="completed"\} (\S+)', re.MULTILINE)
 
 
 class Away(JobbieThree):
