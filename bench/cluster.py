@@ -29,6 +29,9 @@ LIGHT_RATE = 200
 WARM_UP_S = 1
 # Below that the server does not keep up even with these few, and the figures are of a queue that grows.
 LEAST_HELD = 0.95
+# A disk whose speed differs by more between rows, or other programs with more of the cores, decide the ratios.
+MOST_DISK_SPREAD = 1.5
+MOST_OTHERS = 0.1
 COMMITS = (("light", f"at {LIGHT_RATE}/s"), ("half", "at half load"))
 SHARES = (("p50", 0.5), ("p99", 0.99), ("p999", 0.999))
 
@@ -157,6 +160,9 @@ def measure(available, options, context):
             finally:
                 system.close()
             probes.append(probe(context))
+            for _, name, _ in rows_of(system):
+                for one in probes[-2:]:
+                    series[name].add("syncs", one["syncs_per_second"])
     return series, probes
 
 
@@ -195,17 +201,18 @@ def rates_table(result):
     rows = []
     for row in result["systems"]:
         if said := report.excuse(row):
-            rows.append([row["title"], said] + [""] * (2 * len(CONNECTIONS) - 1))
+            rows.append([row["title"], said] + [""] * (2 * len(CONNECTIONS)))
             continue
         cells = [row["title"]]
         for connections in CONNECTIONS:
             key = rate_key(connections)
             cells += [report.number(row["medians"].get(key)), report.number(between(result, row["name"], base, key), 2)]
-        rows.append(cells)
+        syncs = row["values"]["syncs"]
+        rows.append(cells + [f"{report.number(min(syncs))} to {report.number(max(syncs))}"])
     header = ["jobs a second, one by one"]
     for connections in CONNECTIONS:
         header += [f"{connections} producers, {connections} workers", "of one Jobbie node"]
-    return report.table(header, rows)
+    return report.table(header + ["fdatasync/s before and after"], rows)
 
 
 def commits_table(result):
@@ -245,6 +252,18 @@ def ratios_table(result):
     return report.table(header, rows) if rows else ""
 
 
+def warning(result):
+    """What forbids to read the ratios, or nothing."""
+    syncs = [one["syncs_per_second"] for one in result["probes"]]
+    others = [load["others_share"] for row in report.measured(result) for load in row["loads"]]
+    reasons = []
+    if syncs and max(syncs) > MOST_DISK_SPREAD * min(syncs):
+        reasons.append(f"the disk was up to {max(syncs) / min(syncs):.1f} times as fast at one time as at another")
+    if others and statistics.median(others) > MOST_OTHERS:
+        reasons.append(f"other programs had {100 * statistics.median(others):.0f} % of the cores")
+    return f"**Not a quiet machine: {' and '.join(reasons)}. The ratios below show that too.**" if reasons else ""
+
+
 def settings_table(result):
     return report.table(["system", "version", "what an answer promises"],
                         [[row["title"], row["version"] or "–", row["durability"]] for row in report.measured(result)],
@@ -280,7 +299,7 @@ def markdown(result):
              f"JSON. Rates are medians of {about['rounds']} × {about['seconds']:g} s, latencies of all rounds "
              f"together; compare within these tables only."]
     if result["systems"]:
-        parts += [report.noise(result), rates_table(result), commits_table(result), ratios_table(result),
+        parts += [report.noise(result), warning(result), rates_table(result), commits_table(result), ratios_table(result),
                   settings_table(result)]
     parts += [catch_up_table(result["catch_up"]), report.notes(result)]
     return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"

@@ -303,6 +303,9 @@ class NatsThree(Nodes, Nats):
                 time.sleep(POLL_S)
         self.bring_consumer(self.wait_together())
 
+    def at_rest(self):
+        return self.request("$JS.API.CONSUMER.INFO.bench.bench", {}).get("num_waiting", 0) == 0
+
     def bring_consumer(self, leader):
         """The consumer shall be led where the stream is, so that both serve the load without a detour."""
         for _ in range(STEP_DOWNS):
