@@ -275,21 +275,23 @@ def catch_up_table(rows):
     out = []
     for row in rows:
         if "failure" in row:
-            out.append([f"{row['meant']}: failed: {row['failure']}"] + [""] * 8)
+            out.append([f"{row['meant']}: failed: {row['failure']}"] + [""] * 9)
             continue
         size = row["snapshot_bytes"]
         way = "log" if size is None else f"snapshot of {size / 1e6:,.0f} MB"
         level = report.number(row["seconds"], 1) if row["seconds"] else "not in time"
-        if row["leader_changed"]:
-            level += ", the leader changed"
+        if row["catching_up"]["elections"]:
+            level += f", {row['catching_up']['elections']} elections meanwhile"
         phases = [row[key] for key in ("three_level", "two_of_three", "catching_up", "level_again")]
         out.append([f"{row['gigabytes']:g} GB, by {way}", level,
                     report.number(row["megabytes_per_second"], 1 if (row["megabytes_per_second"] or 0) < 10 else 0)] +
                    [f"{report.number(one['jobs_per_second'])}; {report.milliseconds(one['enqueue_ms']['p99'])}"
-                    for one in phases] + [report.number(row["rate_ratio"], 2), report.number(row["p99_ratio"], 1)])
+                    for one in phases] + [report.number(row["rate_ratio"], 2), report.number(row["p99_ratio"], 1),
+                                            report.number(row["leader_silent_seconds"], 2)])
     return report.table(
         ["a node that was away", "s until level", "MB/s", "jobs/s; p99 ms: all three level", "two of three",
-         "while it catches up", "level again", "rate then : before", "p99 then : before"], out) if out else ""
+         "while it catches up", "level again", "rate then : before", "p99 then : before",
+         "leader silent, s at most"], out) if out else ""
 
 
 def markdown(result):
@@ -299,8 +301,8 @@ def markdown(result):
              f"JSON. Rates are medians of {about['rounds']} × {about['seconds']:g} s, latencies of all rounds "
              f"together; compare within these tables only."]
     if result["systems"]:
-        parts += [report.noise(result), warning(result), rates_table(result), commits_table(result), ratios_table(result),
-                  settings_table(result)]
+        parts += [report.noise(result), warning(result), rates_table(result), commits_table(result),
+                  ratios_table(result), settings_table(result)]
     parts += [catch_up_table(result["catch_up"]), report.notes(result)]
     return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
 

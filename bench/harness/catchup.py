@@ -26,6 +26,8 @@ SEGMENT_BYTES = 64 << 20
 # A node is level when it has applied what was committed so long ago: less than a client would notice.
 LEVEL_S = 0.1
 POLL_S = 0.02
+# The leader may be silent for long while it feeds a node: that is a figure, not a failure.
+SILENCE_LIMIT_S = 120
 LEAST_LIMIT_S = 120
 LIMIT_S_PER_GIGABYTE = 300
 COMPLETED = re.compile(rb'^jobbie_jobs_finished_total\{queue="bench",outcome="completed"\} (\S+)', re.MULTILINE)
@@ -44,7 +46,7 @@ class Away(JobbieThree):
 
 
 def completed(system, leader):
-    found = COMPLETED.search(system.ask_node(leader, "metrics"))
+    found = COMPLETED.search(system.ask_node(leader, "metrics", SILENCE_LIMIT_S))
     return float(found.group(1)) if found else 0.0
 
 
@@ -88,20 +90,22 @@ class UnderLoad:
 
 
 class Phase:
-    """A stretch of time with the leader's count of completed jobs at both ends."""
+    """A stretch of time with the leader's term and count of completed jobs at both ends."""
 
     def __init__(self, system, leader):
         self.system, self.leader = system, leader
+        self.term, self.elections = system.status(leader, SILENCE_LIMIT_S)["term"], 0
         self.begin, self.count = time.monotonic(), completed(system, leader)
         self.end, self.rate = self.begin, 0.0
 
     def close(self):
         self.end = time.monotonic()
         self.rate = (completed(self.system, self.leader) - self.count) / (self.end - self.begin)
+        self.elections = self.system.status(self.leader, SILENCE_LIMIT_S)["term"] - self.term
         return self
 
     def figures(self, load):
-        return {"seconds": self.end - self.begin, "jobs_per_second": self.rate,
+        return {"seconds": self.end - self.begin, "jobs_per_second": self.rate, "elections": self.elections,
                 "enqueue_ms": load.between(self.begin, self.end)}
 
 
@@ -170,15 +174,19 @@ def until_stored(system, leader, limit_s):
 
 
 def until_level(system, leader, away, load, limit_s):
-    """Seconds from now until the node has applied what was committed a moment ago; None if it does not."""
-    begin = time.monotonic()
+    """Seconds from now until the node has applied what was committed a moment ago, None if it does not; and the
+    longest that the leader took to say how it is."""
+    begin, silence = time.monotonic(), 0.0
     committed = []
     while time.monotonic() - begin < limit_s:
         load.check()
         if system.processes[away].poll() is not None:
             raise LoadFailed(f"the node has ended: {system.words_of(away)}")
+        asked = time.monotonic()
+        commit = system.status(leader, SILENCE_LIMIT_S)["commit_index"]
         now = time.monotonic()
-        committed.append((now, system.status(leader)["commit_index"]))
+        silence = max(silence, now - asked)
+        committed.append((now, commit))
         while len(committed) > 1 and committed[1][0] <= now - LEVEL_S:
             committed.pop(0)
         try:
@@ -186,9 +194,9 @@ def until_level(system, leader, away, load, limit_s):
         except (OSError, ValueError):
             told = {"applied_index": 0}
         if now - begin > LEVEL_S and told["applied_index"] >= committed[0][1]:
-            return time.monotonic() - begin
+            return time.monotonic() - begin, silence
         time.sleep(POLL_S)
-    return None
+    return None, silence
 
 
 def snapshot_bytes(system, away):
@@ -204,7 +212,6 @@ def measure(system, gigabytes, seconds):
     system.start_fresh()
     leader = system.aim("leader")
     away = (leader + 1) % system.count
-    term = system.status(leader)["term"]
     with UnderLoad(system, limit_s) as whole_load:
         time.sleep(1)
         whole = for_seconds(system, leader, whole_load, seconds)
@@ -218,7 +225,7 @@ def measure(system, gigabytes, seconds):
         two = for_seconds(system, leader, load, seconds)
         catching_up = Phase(system, leader)
         system.launch(away)
-        took = until_level(system, leader, away, load, limit_s)
+        took, silence = until_level(system, leader, away, load, limit_s)
         catching_up.close()
         after = for_seconds(system, leader, load, seconds)
     size = snapshot_bytes(system, away)
@@ -226,8 +233,7 @@ def measure(system, gigabytes, seconds):
         "gigabytes": gigabytes, "settings": " ".join(system.extra), "entries": entries,
         "fill_seconds": filled, "by": "log" if size is None else "snapshot", "snapshot_bytes": size,
         "seconds": took, "megabytes_per_second": gigabytes * 1000 / took if took else None,
-        "leader_changed": system.status(leader)["term"] != term,
-        "three_level": whole.figures(whole_load), "two_of_three": two.figures(load),
+        "leader_silent_seconds": silence, "three_level": whole.figures(whole_load), "two_of_three": two.figures(load),
         "catching_up": catching_up.figures(load), "level_again": after.figures(load)}
     base, during = figures["three_level"], figures["catching_up"]
     figures["rate_ratio"] = ratio(during["jobs_per_second"], base["jobs_per_second"])
@@ -248,7 +254,8 @@ def run(context, gigabytes, seconds, ways):
         try:
             row = measure(system, gigabytes, seconds)
             level = f"{row['seconds']:.1f} s" if row["seconds"] else "not in time"
-            say(f"   level: {level}, by {row['by']}; written in {row['fill_seconds']:.1f} s")
+            say(f"   level: {level}, by {row['by']}; written in {row['fill_seconds']:.1f} s; the leader was silent for "
+                f"up to {row['leader_silent_seconds']:.2f} s")
         except (LoadFailed, OSError, ValueError, subprocess.SubprocessError) as error:
             say(f"   {error}")
             row = {"failure": str(error)}
