@@ -165,6 +165,7 @@ class Nats(System):
     take_batch = 1000
     batches = "1000 messages in one write; pull of 1000"
     merges = True
+    replicas = 1
 
     def ensure(self):
         if not shutil.which("nats-server"):
@@ -197,7 +198,7 @@ class Nats(System):
 
     def set_up(self):
         stream = {"name": "bench", "subjects": ["bench"], "retention": "workqueue", "storage": "file",
-                  "num_replicas": 1, "max_consumers": -1, "max_msgs": -1, "max_bytes": -1, "max_age": 0}
+                  "num_replicas": self.replicas, "max_consumers": -1, "max_msgs": -1, "max_bytes": -1, "max_age": 0}
         consumer = {"durable_name": "bench", "ack_policy": "explicit", "deliver_policy": "all",
                     "ack_wait": 3600 * 10**9, "max_ack_pending": -1, "max_waiting": 2048}
         for subject, body in (("$JS.API.STREAM.CREATE.bench", stream),
