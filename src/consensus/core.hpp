@@ -23,8 +23,10 @@ namespace jobbie::consensus {
 /// time-out, in whole ticks: the finer they are, the less often two nodes lose patience at once.
 inline constexpr std::uint64_t kElectionTicks = 20;
 inline constexpr std::uint64_t kHeartbeatTicks = 2;
-inline constexpr std::uint64_t kMaxMessageBytes = 1u << 20;
-inline constexpr std::uint64_t kMaxInflightMessages = 256;
+/// How much is under way to one follower: 4 MiB, unless single entries are larger. A follower that
+/// catches up gets all that at once, from the disk, and the leader does nothing else meanwhile.
+inline constexpr std::uint64_t kMaxMessageBytes = 256u << 10;
+inline constexpr std::uint64_t kMaxInflightMessages = 16;
 /// Committed entries are handed out in portions of about this size, so that a long log streams.
 inline constexpr std::uint64_t kMaxCommittedBytesPerReady = 4u << 20;
 

@@ -9,6 +9,8 @@
 namespace jobbie::log {
 namespace {
 
+constexpr int kElection = static_cast<int>(consensus::kElectionTicks);
+
 using Strings = std::vector<std::string>;
 
 TEST(Peers, three_nodes_elect_one_and_agree) {
@@ -38,7 +40,7 @@ TEST(Peers, a_minority_commits_nothing) {
   cluster.propose(1, "alone");
   cluster.settle();
   EXPECT_TRUE(cluster.payloads(1).empty());
-  cluster.tick(30);
+  cluster.tick(3 * kElection);
   EXPECT_FALSE(cluster.log(1).leader()) << "a leader that hears from no majority steps down";
   EXPECT_TRUE(cluster.payloads(1).empty());
 }
@@ -264,7 +266,7 @@ TEST(Leadership, is_handed_over) {
   // To one that does not answer it is given up.
   cluster.stop(2);
   ASSERT_TRUE(cluster.log(3).transfer(2));
-  cluster.tick(12);
+  cluster.tick(kElection + 2);
   EXPECT_FALSE(cluster.log(3).transferring());
   EXPECT_TRUE(cluster.log(3).leader());
 }

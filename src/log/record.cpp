@@ -162,7 +162,7 @@ std::optional<consensus::EntryView> EntryReader::next() {
 }
 
 SegmentReader::SegmentReader(File& file, const SegmentHeader& header, Verify verify)
-    : file_(file), header_(header), verify_(verify) {}
+    : file_(&file), header_(header), verify_(verify) {}
 
 base::Result<std::string_view> SegmentReader::bytes(std::uint64_t offset, std::size_t count) {
   JOBBIE_CHECK(offset + count <= header_.segment_bytes);
@@ -170,7 +170,7 @@ base::Result<std::string_view> SegmentReader::bytes(std::uint64_t offset, std::s
     const auto left = static_cast<std::size_t>(header_.segment_bytes - offset);
     buffer_.resize(std::min(std::max(count, kReadBytes), left));
     buffer_offset_ = offset;
-    const auto got = file_.read_at(offset, buffer_);
+    const auto got = file_->read_at(offset, buffer_);
     if (!got) {
       buffer_.clear();
       return std::unexpected(got.error());
@@ -208,6 +208,11 @@ base::Result<std::optional<RecordView>> SegmentReader::read(std::uint64_t offset
   if (verify_ == Verify::everything && body_crc != base::crc32c(body, seed)) return none;
   if (!split_body(body, flags, record)) return none;
   return record;
+}
+
+void SegmentReader::forget_from(std::uint64_t offset) {
+  const auto kept = offset > buffer_offset_ ? offset - buffer_offset_ : 0;
+  if (kept < buffer_.size()) buffer_.resize(static_cast<std::size_t>(kept));
 }
 
 base::Result<std::optional<std::uint64_t>> SegmentReader::find(std::uint64_t from,

@@ -111,11 +111,13 @@ class SegmentReader {
   /// `min_number`; nothing if there is none up to the segment's end.
   [[nodiscard]] base::Result<std::optional<std::uint64_t>> find(std::uint64_t from,
                                                                 std::uint64_t min_number);
+  /// What lies at `offset` or behind may change from now on.
+  void forget_from(std::uint64_t offset);
 
  private:
   [[nodiscard]] base::Result<std::string_view> bytes(std::uint64_t offset, std::size_t count);
 
-  File& file_;
+  File* file_;
   SegmentHeader header_;
   Verify verify_;
   std::string buffer_;

@@ -36,6 +36,7 @@ class SimFile final : public File {
     if (offset >= cache.size()) return std::size_t{0};
     const auto count = std::min(into.size(), cache.size() - static_cast<std::size_t>(offset));
     std::memcpy(into.data(), cache.data() + offset, count);
+    disk_.bytes_read_ += count;
     return count;
   }
   base::Result<void> sync() override { return disk_.sync(*node_); }

@@ -39,6 +39,7 @@ class SimDisk final : public Disk {
 
   /// How many operations that change something there were: writes, syncs, renames and so on.
   [[nodiscard]] std::uint64_t operations() const { return operations_; }
+  [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
 
   /// The power goes during operation `n` (counted from 1 over the disk's life): it is done in part
   /// or not at all, and every later one fails.
@@ -90,6 +91,7 @@ class SimDisk final : public Disk {
   Directory durable_;
   std::vector<Directory> unsynced_;  ///< the directory after each change since its last sync
   std::uint64_t operations_ = 0;
+  std::uint64_t bytes_read_ = 0;
   std::uint64_t power_loss_at_ = 0;
   std::uint64_t fail_from_ = 0;
   std::uint64_t fail_until_ = 0;

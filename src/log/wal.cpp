@@ -150,6 +150,7 @@ base::Result<void> Wal::reset(const consensus::HardState& hard_state, const cons
   hard_state_ = hard_state;
   set_configured(std::move(configured));
   terms_.reset(at);
+  reading_.reset();
   for (auto& segment : segments_) {
     segment.marks.clear();
     segment.max_index = 0;
@@ -217,39 +218,50 @@ void Wal::forget_marks_from(std::uint64_t index) {
   }
 }
 
-base::Result<void> Wal::read(const consensus::FetchRange& range, const consensus::EntrySink& sink) {
-  // The last mark at or before the first entry wanted; its record or a later one has that entry.
-  auto from = segments_.size();
-  std::uint64_t offset = 0;
+Wal::Reading Wal::begin_reading(std::uint64_t index) {
+  if (reading_ && reading_->index == index) return *std::exchange(reading_, std::nullopt);
+  // The last mark at or before the entry; its record or a later one has it.
+  Reading found{.segment = segments_.size(), .offset = 0, .index = index, .reader = {}};
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     for (const auto& mark : segments_[i].marks) {
-      if (mark.index > range.low) break;
-      from = i;
-      offset = mark.offset;
+      if (mark.index > index) break;
+      found.segment = i;
+      found.offset = mark.offset;
     }
   }
-  auto wanted = range.low;
+  return found;
+}
+
+base::Result<void> Wal::keep(Reading reading) {
+  reading.reader->forget_from(segments_[reading.segment].end);
+  reading_ = std::move(reading);
+  return {};
+}
+
+base::Result<void> Wal::read(const consensus::FetchRange& range, const consensus::EntrySink& sink) {
+  auto at = begin_reading(range.low);
   std::uint64_t bytes = 0;
-  for (; from < segments_.size(); ++from, offset = kSegmentHeaderBytes) {
-    auto& segment = segments_[from];
-    SegmentReader reader(*segment.file, segment.header);
-    while (offset < segment.end) {
-      const auto record = reader.read(offset);
+  for (; at.segment < segments_.size(); ++at.segment, at.offset = kSegmentHeaderBytes) {
+    auto& segment = segments_[at.segment];
+    if (!at.reader) at.reader.emplace(*segment.file, segment.header);
+    while (at.offset < segment.end) {
+      const auto record = at.reader->read(at.offset);
       if (!record) return std::unexpected(record.error());
-      if (!*record) return std::unexpected(damaged(path_of(segment), offset));
+      if (!*record) return std::unexpected(damaged(path_of(segment), at.offset));
       EntryReader entries(**record);
       while (const auto entry = entries.next()) {
         // An entry that was overwritten later has another term than the one that counts.
-        if (entry->index != wanted || entry->term != terms_.term(wanted)) continue;
+        if (entry->index != at.index || entry->term != terms_.term(at.index)) continue;
         bytes += entry->data.size() + kEntryHeaderBytes;
-        if (bytes > range.max_bytes && wanted > range.low) return {};
+        if (bytes > range.max_bytes && at.index > range.low) return keep(std::move(at));
         sink(*entry);
-        if (++wanted == range.high) return {};
+        if (++at.index == range.high) return keep(std::move(at));
       }
-      offset = (*record)->end;
+      at.offset = (*record)->end;
     }
+    at.reader.reset();
   }
-  if (wanted > range.low) return {};
+  if (at.index > range.low) return {};
   return std::unexpected(base::Error{"corrupt_log", "the log lacks an entry that it should have"});
 }
 
@@ -264,6 +276,7 @@ base::Result<void> Wal::cut(std::uint64_t index) {
 }
 
 base::Result<void> Wal::retire_oldest() {
+  reading_.reset();
   const auto sequence = segments_.front().header.sequence;
   const auto path = path_of(segments_.front());
   segments_.pop_front();

@@ -115,6 +115,15 @@ class Wal {
     std::vector<Mark> marks;                  ///< sparse, rising in both fields
   };
 
+  /// Where a read goes on. Whoever catches up reads on where the last read ended, and several
+  /// times from one record if that is large: it must not come from the disk each time.
+  struct Reading {
+    std::size_t segment = 0;              ///< in segments_
+    std::uint64_t offset = 0;             ///< of a record: the entry is in it or behind it
+    std::uint64_t index = 0;              ///< of the next entry
+    std::optional<SegmentReader> reader;  ///< of that segment
+  };
+
   Wal(Disk& disk, const WalOptions& options);
 
   [[nodiscard]] base::Result<void> begin();
@@ -130,6 +139,8 @@ class Wal {
   /// The record at `offset` of the current segment is durable.
   void note_entry(Segment& segment, const consensus::Position& at, std::uint64_t record_offset);
   void forget_marks_from(std::uint64_t index);
+  [[nodiscard]] Reading begin_reading(std::uint64_t index);
+  base::Result<void> keep(Reading reading);
   void request_next();
   [[nodiscard]] std::unexpected<base::Error> fail(base::Error error);
   [[nodiscard]] std::size_t reserve_bytes() const;
@@ -148,6 +159,7 @@ class Wal {
   Configured configured_;
   std::string conf_state_;  ///< configured_ as records tell it
   TermRuns terms_;
+  std::optional<Reading> reading_;  ///< the last one
   bool fresh_ = false;
   std::string buffer_;
   std::optional<base::Error> failure_;

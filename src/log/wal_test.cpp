@@ -279,6 +279,37 @@ TEST_F(WalFixture, a_tail_replaced_across_a_segment_that_is_cut_is_found_again) 
   EXPECT_EQ(read(replaced + 1, replaced + 2), (std::vector<std::string>{"more"}));
 }
 
+TEST_F(WalFixture, who_reads_on_reads_every_byte_about_once) {
+  open();
+  // Three records of many entries, read in small portions while the log grows.
+  std::uint64_t next = 2;
+  for (int record = 0; record < 3; ++record) {
+    std::vector<std::string> payloads;
+    for (int i = 0; i < 20; ++i) payloads.push_back(std::to_string(next + payloads.size()));
+    ASSERT_TRUE(append(2, next, payloads));
+    next += payloads.size();
+  }
+  const auto before = disk.bytes_read();
+  for (std::uint64_t index = 2; index < next; ++index)
+    EXPECT_EQ(read(index, next, 1), (std::vector<std::string>{std::to_string(index)}));
+  EXPECT_LE(disk.bytes_read() - before, 2 * kSegment);
+  ASSERT_TRUE(append(2, next, {"more"}));
+  EXPECT_EQ(read(next, next + 1), (std::vector<std::string>{"more"}));
+  // What was read is replaced: what stands there now is found.
+  ASSERT_TRUE(append(3, 10, {"other", "tail"}));
+  EXPECT_EQ(read(9, 12), (std::vector<std::string>{"9", "other", "tail"}));
+  EXPECT_EQ(read(10, 12, 1), (std::vector<std::string>{"other"}));
+  ASSERT_TRUE(append(4, 11, {"end"}));
+  EXPECT_EQ(read(11, 12), (std::vector<std::string>{"end"}));
+  // And across segments, also when those that were read are gone.
+  const std::string large(1500, 'x');
+  next = 12;
+  while (wal->segment_count() < 4) ASSERT_TRUE(append(4, next++, {large}, 12));
+  EXPECT_EQ(read(12, next, 2000), std::vector<std::string>(1, large));
+  ASSERT_TRUE(wal->cut(13));
+  EXPECT_EQ(read(14, next), std::vector<std::string>(next - 14, large));
+}
+
 TEST_F(WalFixture, a_reset_log_begins_behind_its_new_base) {
   open();
   const std::string large(1000, 'x');
