@@ -33,6 +33,8 @@ class File {
   /// Fills `into`; gives less than its size only at the end of the file.
   [[nodiscard]] virtual base::Result<std::size_t> read_at(std::uint64_t offset,
                                                           std::span<char> into) = 0;
+  /// These bytes will be read soon: they may be brought into memory meanwhile.
+  virtual void will_read(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) {}
   /// Makes all that was written durable, with the size where it has changed.
   [[nodiscard]] virtual base::Result<void> sync() = 0;
   /// Writes inside the file's size and makes that durable, in one go where the disk can. For those

@@ -162,6 +162,12 @@ class PosixFile final : public File {
     return done;
   }
 
+  void will_read(std::uint64_t offset, std::uint64_t bytes) override {
+    // A hint: whether it was taken does not matter.
+    static_cast<void>(::posix_fadvise(fd_.get(), static_cast<off_t>(offset),
+                                      static_cast<off_t>(bytes), POSIX_FADV_WILLNEED));
+  }
+
   base::Result<void> sync() override {
     // Not repeated, whatever the reason: after a failed sync the system may call pages clean that
     // never reached the disk.

@@ -13,6 +13,7 @@ namespace {
 
 /// A mark is set where this much was written since the last one.
 constexpr std::uint64_t kMarkDistanceBytes = 64u << 10;
+constexpr std::uint64_t kAheadBytes = 8u << 20;
 /// The tail of a segment that only the core's own small records may use while the disk is full.
 constexpr std::size_t kReserveBytes = 64u << 10;
 /// A write buffer that has grown beyond this is given back.
@@ -221,7 +222,7 @@ void Wal::forget_marks_from(std::uint64_t index) {
 Wal::Reading Wal::begin_reading(std::uint64_t index) {
   if (reading_ && reading_->index == index) return *std::exchange(reading_, std::nullopt);
   // The last mark at or before the entry; its record or a later one has it.
-  Reading found{.segment = segments_.size(), .offset = 0, .index = index, .reader = {}};
+  Reading found{.segment = segments_.size(), .offset = 0, .index = index, .ahead = 0, .reader = {}};
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     for (const auto& mark : segments_[i].marks) {
       if (mark.index > index) break;
@@ -230,6 +231,17 @@ Wal::Reading Wal::begin_reading(std::uint64_t index) {
     }
   }
   return found;
+}
+
+/// Records are written past the cache. Whoever waits for the disk here has everybody else wait.
+void Wal::look_ahead(Reading& reading) {
+  if (reading.offset + kAheadBytes / 2 < reading.ahead) return;
+  const auto& segment = segments_[reading.segment];
+  const auto from = std::max(reading.ahead, reading.offset);
+  reading.ahead = reading.offset + kAheadBytes;
+  segment.file->will_read(from, reading.ahead - from);
+  if (reading.ahead > segment.end && reading.segment + 1 < segments_.size())
+    segments_[reading.segment + 1].file->will_read(0, kAheadBytes);
 }
 
 base::Result<void> Wal::keep(Reading reading) {
@@ -245,6 +257,7 @@ base::Result<void> Wal::read(const consensus::FetchRange& range, const consensus
     auto& segment = segments_[at.segment];
     if (!at.reader) at.reader.emplace(*segment.file, segment.header);
     while (at.offset < segment.end) {
+      look_ahead(at);
       const auto record = at.reader->read(at.offset);
       if (!record) return std::unexpected(record.error());
       if (!*record) return std::unexpected(damaged(path_of(segment), at.offset));
@@ -260,6 +273,7 @@ base::Result<void> Wal::read(const consensus::FetchRange& range, const consensus
       at.offset = (*record)->end;
     }
     at.reader.reset();
+    at.ahead = 0;
   }
   if (at.index > range.low) return {};
   return std::unexpected(base::Error{"corrupt_log", "the log lacks an entry that it should have"});

@@ -121,6 +121,7 @@ class Wal {
     std::size_t segment = 0;              ///< in segments_
     std::uint64_t offset = 0;             ///< of a record: the entry is in it or behind it
     std::uint64_t index = 0;              ///< of the next entry
+    std::uint64_t ahead = 0;              ///< up to here the segment has been asked for
     std::optional<SegmentReader> reader;  ///< of that segment
   };
 
@@ -140,6 +141,7 @@ class Wal {
   void note_entry(Segment& segment, const consensus::Position& at, std::uint64_t record_offset);
   void forget_marks_from(std::uint64_t index);
   [[nodiscard]] Reading begin_reading(std::uint64_t index);
+  void look_ahead(Reading& reading);
   base::Result<void> keep(Reading reading);
   void request_next();
   [[nodiscard]] std::unexpected<base::Error> fail(base::Error error);
