@@ -60,7 +60,7 @@ const char* code_name(int code) {
 
 struct Core::Impl {
   struct Free {
-    void operator()(raft_core* core) const { raft_core_free(core); }
+    void operator()(raft_core* used) const { raft_core_free(used); }
   };
   std::unique_ptr<raft_core, Free> core;
   Fetch fetch;

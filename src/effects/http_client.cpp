@@ -67,7 +67,7 @@ base::Result<int> read_status(Connection& connection) {
 /// Made when it is first needed: reading all certificates that the system trusts takes its time.
 struct HttpClient::Tls {
   struct Free {
-    void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+    void operator()(SSL_CTX* used) const { SSL_CTX_free(used); }
   };
   std::once_flag made;
   std::unique_ptr<SSL_CTX, Free> context;

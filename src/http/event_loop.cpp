@@ -42,12 +42,12 @@ EventLoop::EventLoop(unsigned index, Shared& shared)
 EventLoop::~EventLoop() {
   stopped_ = true;
   // Tasks that never ran may hold responders, and those look for their connections here.
-  std::vector<Task> tasks;
-  {
-    const std::lock_guard lock(mutex_);
-    tasks.swap(posted_);
-  }
-  tasks.clear();
+  take_posted().clear();
+}
+
+std::vector<Task> EventLoop::take_posted() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(posted_, {});
 }
 
 bool EventLoop::on_thread() const {
@@ -96,11 +96,7 @@ ServerCounts EventLoop::server_counts() const {
 }
 
 void EventLoop::run_posted() {
-  std::vector<Task> tasks;
-  {
-    const std::lock_guard lock(mutex_);
-    tasks.swap(posted_);
-  }
+  std::vector<Task> tasks = take_posted();
   for (Task& task : tasks) task();
   tasks.clear();  // before the turn's end: a responder that dies with its task answers now
   end_turn();
@@ -116,7 +112,9 @@ void EventLoop::run() {
 void EventLoop::ask_to_stop() {
   asio::post(context_, [this] {
     close_all();
+    // What was to run later is let go now, with whatever it holds.
     std::exchange(delayed_, {}).clear();
+    take_posted().clear();
     stopped_ = true;
     context_.stop();
   });

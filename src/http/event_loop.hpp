@@ -113,6 +113,7 @@ class EventLoop final : public Loop {
   std::size_t held_bytes = 0;
 
  private:
+  [[nodiscard]] std::vector<Task> take_posted();
   void run_posted();
   void run_again();
   void wait_for_sockets();

@@ -38,8 +38,8 @@ class Loop {
   virtual ~Loop() = default;
   /// From any thread: `task` runs on this loop's thread, after those posted before it. However many
   /// are posted before the loop gets to them, it is woken once, and what they send to one
-  /// connection is written at once. After `Server::stop()` a task is kept and destroyed with the
-  /// server.
+  /// connection is written at once. A task that `Server::stop()` overtakes is destroyed unrun; one
+  /// that comes later is kept, and destroyed with the server.
   virtual void post(Task task) = 0;
   [[nodiscard]] virtual bool on_thread() const = 0;
   [[nodiscard]] virtual unsigned index() const = 0;

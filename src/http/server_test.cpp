@@ -301,6 +301,18 @@ TEST_F(ServerTest, WhatIsPutOffIsDoneInTimeAndLetGoByTheStop) {
   EXPECT_EQ(noted(1), "let go");
 }
 
+/// A task that is always about to run.
+void post_again(Loop& loop, std::shared_ptr<const void> owner) {
+  loop.post([&loop, owner = std::move(owner)]() mutable { post_again(loop, std::move(owner)); });
+}
+
+TEST_F(ServerTest, WhatIsPostedIsLetGoByTheStop) {
+  start();
+  post_again(server->loop(0), {this, [this](const void*) { note("let go"); }});
+  server->stop();
+  EXPECT_EQ(noted(0), "let go");
+}
+
 TEST_F(ServerTest, SaysWhyItCannotListen) {
   start();
   ServerOptions same;

@@ -83,7 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string bytes = (mode & kRepair) != 0 ? framed(input) : std::string(input);
 
   const auto whole = read(bytes, 0);
-  const auto pieces = read(bytes, (mode & ~kRepair) + 1U);
+  const auto pieces = read(bytes, (mode % kRepair) + 1U);
   JOBBIE_CHECK(whole.result.has_value() == pieces.result.has_value());
   JOBBIE_CHECK(whole.items == pieces.items);
   if (!whole.result) return 0;

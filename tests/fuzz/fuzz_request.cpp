@@ -101,7 +101,7 @@ command::Reply reply_to(const command::Command& command) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   static NoNode node;
-  static const face::Native native(node, {.max_payload_bytes = 4096});
+  static face::Native native(node, {.max_payload_bytes = 4096});
   const std::string_view body(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::array<http::Header, 2> headers = {
       http::Header{"idempotency-key", "k"},
