@@ -12,7 +12,7 @@
 namespace jobbie::cluster_sim {
 namespace {
 
-constexpr std::int64_t kTickUs = 100'000;
+constexpr std::int64_t kTickUs = 50'000;
 constexpr std::int64_t kOperationUs = 150;  ///< of a disk in good health
 /// The wall clock when the simulation begins.
 constexpr std::int64_t kEpochUs = 1'800'000'000'000'000;

@@ -149,12 +149,16 @@ void World::heal() {
   }
   const std::int64_t longest = kLongestLeaseUs + kLongestBackoffUs;
   const std::int64_t give_up = now() + kElectionUs + 2 * longest + kGraceUs;
-  const std::int64_t leader_by = now() + kElectionUs;
+  std::int64_t leader_by = now() + kElectionUs;
   bool settled = false;
   while (now() < give_up) {
     if (!run_until(now() + seconds(1))) return;
     if (SimNode* leading = leader(); leading != nullptr && lost_ != 0) replace_lost(*leading);
-    for (const auto& node : nodes_) node->start();  // those that died of a planned fault
+    for (const auto& node : nodes_) {
+      node->start();  // those that died of a planned fault
+      // One that was stopped, or waits for its disk, since before can still not vote.
+      if (node->stopped()) leader_by = now() + kElectionUs;
+    }
     if (now() > leader_by && leader() == nullptr)
       return history.hold(fmt::format("no leader {} s after all faults ended (I10)",
                                       (now() - healed_at_) / 1'000'000));
