@@ -298,6 +298,8 @@ class Driver {
   std::int64_t next_hand_over_try_us_ = 0;
   std::int64_t draining_since_us_ = 0;
   std::int64_t snapshot_used_us_ = 0;
+  std::int64_t snapshot_retry_us_ = 0;
+  bool lacks_room_for_snapshot_ = false;
   std::size_t snapshots_under_way_ = 0;
   std::uint64_t seen_index_ = 0;  ///< where calls that were forwarded were answered
   std::deque<Held> held_;

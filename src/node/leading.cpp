@@ -47,6 +47,7 @@ void Driver::begin_term() {
   else
     log_clock_.emplace(clock_, engine_->now());
   knows_time_ = true;
+  lacks_room_for_snapshot_ = false;
   bulks_->lead(true);
   zones_.begin_again();
   if (options_.journal != nullptr && transport_ != nullptr)
@@ -183,9 +184,10 @@ void Driver::drop_overtaken(std::uint64_t index, std::uint64_t term) {
 }
 
 /// A node that is to stop gives its office away first, so that nobody has to wait for an election;
-/// so does one without room on its disk, for another may have some.
+/// so does one without room on its disk, or without room for a snapshot that another node needs:
+/// some other disk may have it.
 void Driver::leave_office() {
-  const bool full = !draining_ && was_full_;
+  const bool full = !draining_ && (was_full_ || lacks_room_for_snapshot_);
   if ((!draining_ && !full) || transport_ == nullptr || !log_->leader() ||
       now_us_ < next_hand_over_try_us_)
     return;

@@ -16,6 +16,8 @@ using cluster::Kind;
 /// A copy that nobody has asked for in this time is removed.
 constexpr std::int64_t kSnapshotKeptUs = 60'000'000;
 constexpr std::int64_t kTellTimeUs = 250'000;
+/// One that could not be made is not tried again at once.
+constexpr std::int64_t kSnapshotRetryUs = 5'000'000;
 
 }  // namespace
 
@@ -264,6 +266,8 @@ void Driver::hear_time(base::Instant leader) {
 void Driver::upkeep_snapshots() {
   if (const auto made = snapshots_->result()) {
     const auto offered = *made ? log_->offer_snapshot(**made) : std::unexpected(made->error());
+    if (!offered) snapshot_retry_us_ = now_us_ + kSnapshotRetryUs;
+    lacks_room_for_snapshot_ = !offered && offered.error().code == "disk_full";
     if (!offered && options_.journal != nullptr)
       options_.journal->write(base::Level::error, "snapshot_failed",
                               {{"code", std::string_view(offered.error().code)},
@@ -275,7 +279,8 @@ void Driver::upkeep_snapshots() {
       outbox_.add(std::move(call));
     }
   }
-  const bool wanted = (log_->leader() && log_->wants_snapshot()) || !wanted_snapshots_.empty();
+  const bool needed = log_->leader() && log_->wants_snapshot() && now_us_ >= snapshot_retry_us_;
+  const bool wanted = needed || !wanted_snapshots_.empty();
   if (wanted && !snapshots_->busy() && snapshots_under_way_ == 0) {
     hand_over();
     snapshots_->start();

@@ -20,7 +20,7 @@ from server import Server, ServerError  # noqa: E402
 API = "/api/v1"
 # Small, so that logs are cut and nodes that were away need a copy of the database.
 SMALL_LOG = ["--segment-bytes", str(4 << 20), "--log-retain-bytes", str(8 << 20)]
-DISK_BYTES = 160 << 20
+DISK_BYTES = 512 << 20
 FORMED_WITHIN_S = 20.0
 TRUCE_S = 30.0
 
@@ -34,7 +34,8 @@ class Disk:
         os.makedirs(path)
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", path], check=True)
 
-    def fill(self):
+    def fill(self, but=0):
+        """Up to the last byte, or `but` so many."""
         with open(self.ballast, "wb", buffering=0) as out:
             for size in (1 << 20, 4096):
                 try:
@@ -42,6 +43,7 @@ class Disk:
                         out.write(b"\0" * size)
                 except OSError:
                     pass
+            out.truncate(max(0, out.tell() - but))
 
     def free(self):
         if os.path.exists(self.ballast):

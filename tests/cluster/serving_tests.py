@@ -224,6 +224,29 @@ class Serving(ClusterTest):
         self.assert_same_state(cluster)
         self.assertTrue(all(self.job(leader, job) for job in kept))
 
+    def test_a_leader_without_room_for_a_snapshot(self):
+        """A node that needs one gets it from another that has the room, once that one leads."""
+        if trouble := network.why_not():
+            self.skipTest(f"a small disk: {trouble}")
+        cluster = self.cluster(disks=(0,))
+        leader, _, away = cluster.nodes
+        answer = away.call("POST", "/cluster/transfer", {"to": leader.name}, timeout=20)
+        self.assertEqual(answer.status, 200, answer.body)
+        away.kill()
+        away.wipe()
+        client = leader.client()
+        for _ in range(80):
+            answer = client.post(f"{API}/enqueue", {"queue": "bulky", "payload": {"pad": "x" * 400_000}})
+            self.assertEqual(answer.status, 201, answer.body)
+        client.close()
+        cluster.wait(lambda: leader.status()["first_index"] > 20, 20, "the log is cut")
+        leader.disk.fill(but=20 << 20)
+        away.start()
+        cluster.wait(lambda: self.logged(away, "snapshot_arrived"), 30, "it gets a snapshot")
+        self.assertIn(len(self.logged(leader, "snapshot_failed")), range(1, 5))
+        cluster.wait_serving()
+        self.assert_same_state(cluster)
+
     def with_disks(self, followers):
         """(cluster, leader, a node with a small disk, which leads unless `followers`)"""
         if trouble := network.why_not():
