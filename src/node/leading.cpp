@@ -187,18 +187,20 @@ void Driver::drop_overtaken(std::uint64_t index, std::uint64_t term) {
 /// so does one without room on its disk, or without room for a snapshot that another node needs:
 /// some other disk may have it.
 void Driver::leave_office() {
-  const bool full = !draining_ && (was_full_ || lacks_room_for_snapshot_);
-  if ((!draining_ && !full) || transport_ == nullptr || !log_->leader() ||
-      now_us_ < next_hand_over_try_us_)
-    return;
-  if (draining_ && draining_since_us_ == 0) draining_since_us_ = now_us_;
-  next_hand_over_try_us_ = now_us_ + (full ? kFullHandOverTryUs : kHandOverTryUs);
+  const bool full = was_full_ || lacks_room_for_snapshot_;
+  if ((!draining_ && !full) || transport_ == nullptr || !log_->leader()) return;
+  if (draining_ && draining_since_us_ == 0) {
+    draining_since_us_ = now_us_;
+    next_hand_over_try_us_ = now_us_;  // whatever was tried before
+  }
+  if (now_us_ < next_hand_over_try_us_) return;
+  next_hand_over_try_us_ = now_us_ + (draining_ ? kHandOverTryUs : kFullHandOverTryUs);
   if (log_->transferring()) return;
   const auto heirs = membership_->heirs();
   if (!heirs.empty()) static_cast<void>(log_->transfer(heirs.front()));
 }
 
-/// Nobody follows what others decide without having been told that it is out.
+/// Whoever runs a node that was removed is told so, once.
 void Driver::note_removal() {
   if (!log_->removed() || std::exchange(told_removal_, true) || options_.journal == nullptr) return;
   options_.journal->write(

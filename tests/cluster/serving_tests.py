@@ -234,18 +234,22 @@ class Serving(ClusterTest):
         self.assertEqual(answer.status, 200, answer.body)
         away.kill()
         away.wipe()
-        client = leader.client()
-        for _ in range(80):
-            answer = client.post(f"{API}/enqueue", {"queue": "bulky", "payload": {"pad": "x" * 400_000}})
-            self.assertEqual(answer.status, 201, answer.body)
-        client.close()
-        cluster.wait(lambda: leader.status()["first_index"] > 20, 20, "the log is cut")
+        self.write_until_cut(cluster, leader, 80)
         leader.disk.fill(but=20 << 20)
         away.start()
         cluster.wait(lambda: self.logged(away, "snapshot_arrived"), 30, "it gets a snapshot")
         self.assertIn(len(self.logged(leader, "snapshot_failed")), range(1, 5))
         cluster.wait_serving()
         self.assert_same_state(cluster)
+
+    def write_until_cut(self, cluster, leader, jobs):
+        """So much that the log does not hold all of it any more."""
+        client = leader.client()
+        for _ in range(jobs):
+            answer = client.post(f"{API}/enqueue", {"queue": "bulky", "payload": {"pad": "x" * 400_000}})
+            self.assertEqual(answer.status, 201, answer.body)
+        client.close()
+        cluster.wait(lambda: leader.status()["first_index"] > jobs // 4, 20, "the log is cut")
 
     def with_disks(self, followers):
         """(cluster, leader, a node with a small disk, which leads unless `followers`)"""
@@ -261,12 +265,7 @@ class Serving(ClusterTest):
         away = cluster.followers()[0]
         leader = cluster.leader()
         away.kill()
-        client = leader.client()
-        for _ in range(150):
-            answer = client.post(f"{API}/enqueue", {"queue": "bulky", "payload": {"pad": "x" * 400_000}})
-            self.assertEqual(answer.status, 201, answer.body)
-        client.close()
-        cluster.wait(lambda: leader.status()["first_index"] > 50, 20, "the log is cut")
+        self.write_until_cut(cluster, leader, 150)
         away.start()
         cluster.wait_serving()
         self.assert_same_state(cluster)
