@@ -19,6 +19,11 @@ constexpr std::chrono::milliseconds kCheckpointWait{30'000};
 /// What SQLite allows when nobody asks for less.
 constexpr std::uint64_t kMostPages = 4'294'967'294;
 
+/// With less than this to write the writer is in no hurry: so often it lets others go first, who
+/// have answers to give.
+constexpr std::uint64_t kHurryRows = 40'000;
+constexpr std::size_t kRowsBetweenYields = 32;
+
 const model::JobRecord* job_of(const command::Change& change) {
   const auto* item = std::get_if<command::Item>(&change);
   return item == nullptr ? nullptr : std::get_if<model::JobRecord>(item);
@@ -137,8 +142,11 @@ bool Writer::bound_file() {
 bool Writer::write_rows(const std::vector<const HandOver*>& batch) {
   if (!bound_file() || !connection_.exec("BEGIN IMMEDIATE")) return false;
   const auto last = last_versions(batch);
+  const bool hurries = overlay_.lag().rows > kHurryRows;
+  std::size_t rows = 0;
   for (const auto* hand_over : batch) {
     for (const auto& change : hand_over->changes) {
+      if (!hurries && ++rows % kRowsBetweenYields == 0) std::this_thread::yield();
       if (!last.empty()) {
         const auto* job = job_of(change);
         if (job != nullptr && last.at(job->id.sequence()) != hand_over->number) continue;
