@@ -190,7 +190,7 @@ void Driver::answer_question(std::unique_ptr<call::Call> call) {
     return watchers_.push_back(std::move(call));
   if (std::holds_alternative<call::StatusQuery>(query)) call->answer = status(true);
   if (answer_figures(*call) || answer_outbox(*call) ||
-      answer_from_engine(*engine_, stats_, *call) ||
+      answer_from_engine(*engine_, stats_, now(), *call) ||
       !std::holds_alternative<std::monostate>(call->answer))
     return outbox_.add(std::move(call));
   if (is_lookup(query)) return readers_->ask(std::move(call), engine_->undrained_sweeps());
@@ -223,6 +223,8 @@ void Driver::answer_watchers() {
     outbox_.add(std::move(call));
   }
 }
+
+base::Instant Driver::now() { return std::max(log_clock_->now(), engine_->now()); }
 
 const char* Driver::role() const {
   if (log_->removed()) return "removed";
@@ -266,7 +268,7 @@ call::NodeStatus Driver::status(bool with_hash) {
           .store_lag_rows = store_->lag().rows + unhanded_rows_,
           .leader = log_->leader(),
           .disk_full = was_full_,
-          .now = std::max(engine_->now(), started_at_),
+          .now = now(),
           .started_at = started_at_};
 }
 

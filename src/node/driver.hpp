@@ -178,6 +178,8 @@ class Driver {
   bool answer_bulks(call::Call& call, bool at_once);
   void answer_watchers();
   call::NodeStatus status(bool with_hash);
+  /// The log's time, also while nothing is written.
+  [[nodiscard]] base::Instant now();
   [[nodiscard]] const char* role() const;
   [[nodiscard]] std::vector<call::NodeRow> nodes() const;
 

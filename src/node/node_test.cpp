@@ -8,6 +8,7 @@
 #include <mutex>
 #include <stdlib.h>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -245,6 +246,23 @@ TEST_F(NodeTest, AScheduledJobWakesAWaiterWhenItIsDue) {
   static_cast<void>(run({later}));
   const auto fetched = run({claim("q")}, 10'000);
   ASSERT_EQ(claimed(*fetched).jobs.size(), 1U);
+}
+
+TEST_F(NodeTest, TimeGoesOnWhileNothingIsWritten) {
+  static_cast<void>(put("q"));
+  const auto queues = [&] {
+    auto call = make({});
+    call->query = call::QueuesQuery{};
+    send(std::move(call));
+    return std::get<call::QueuePage>(inbox_.next()->answer);
+  };
+  const auto before = queues();
+  const auto index = status().applied_index;
+  std::this_thread::sleep_for(50ms);
+  const auto after = queues();
+  EXPECT_GE((after.now - before.now).ms, 50);
+  EXPECT_GE((status().now - after.rows.at(0).oldest_pending).ms, 50);
+  EXPECT_EQ(status().applied_index, index) << "nothing was written";
 }
 
 TEST_F(NodeTest, SettlesBeforeItWaits) {

@@ -34,8 +34,9 @@ call::Page<Record> page_of(std::optional<Record> row, base::Instant now) {
 
 class Answering {
  public:
-  Answering(const engine::Engine& engine, const stats::Stats& stats, call::Call& call)
-      : engine_(engine), stats_(stats), grant_(call.grant.get()), out_(call.answer) {}
+  Answering(const engine::Engine& engine, const stats::Stats& stats, base::Instant now,
+            call::Call& call)
+      : engine_(engine), stats_(stats), now_(now), grant_(call.grant.get()), out_(call.answer) {}
 
   bool operator()(const call::JobQuery& query) {
     auto found = engine_.job(query.job);
@@ -53,8 +54,8 @@ class Answering {
 
   bool operator()(const call::QueuesQuery& query) {
     const auto page = query.only.empty() ? page_of(engine_.queues(widened(query.page, grant_)),
-                                                   query.page.limit, engine_.now())
-                                         : page_of(engine_.queue(query.only), engine_.now());
+                                                   query.page.limit, now_)
+                                         : page_of(engine_.queue(query.only), now_);
     call::QueuePage out{.rows = {}, .more = page.more, .now = page.now};
     for (const auto& view : page.rows)
       out.rows.push_back({view, stats_.rates(view.record.name.view(), page.now)});
@@ -63,23 +64,23 @@ class Answering {
   }
 
   bool operator()(const call::GroupsQuery& query) {
-    out_ = page_of(engine_.groups(widened(query.page)), query.page.limit, engine_.now());
+    out_ = page_of(engine_.groups(widened(query.page)), query.page.limit, now_);
     return true;
   }
 
   bool operator()(const call::WorkersQuery& query) {
     if (!query.only.empty())
-      out_ = page_of(engine_.worker(query.only), engine_.now());
+      out_ = page_of(engine_.worker(query.only), now_);
     else
-      out_ = page_of(engine_.workers(widened(query.page)), query.page.limit, engine_.now());
+      out_ = page_of(engine_.workers(widened(query.page)), query.page.limit, now_);
     return true;
   }
 
   bool operator()(const call::SchedulesQuery& query) {
     if (!query.only.is_nil())
-      out_ = page_of(engine_.schedule(query.only), engine_.now());
+      out_ = page_of(engine_.schedule(query.only), now_);
     else
-      out_ = page_of(engine_.schedules(query.after, query.limit + 1), query.limit, engine_.now());
+      out_ = page_of(engine_.schedules(query.after, query.limit + 1), query.limit, now_);
     return true;
   }
 
@@ -104,14 +105,14 @@ class Answering {
 
   bool operator()(const call::WebhooksQuery& query) {
     if (!query.only.is_nil())
-      out_ = page_of(engine_.webhook(query.only), engine_.now());
+      out_ = page_of(engine_.webhook(query.only), now_);
     else
-      out_ = call::WebhookPage{.rows = engine_.webhooks(), .more = false, .now = engine_.now()};
+      out_ = call::WebhookPage{.rows = engine_.webhooks(), .more = false, .now = now_};
     return true;
   }
 
   bool operator()(const call::KeysQuery& /*query*/) {
-    out_ = call::KeyPage{.rows = engine_.keys(), .more = false, .now = engine_.now()};
+    out_ = call::KeyPage{.rows = engine_.keys(), .more = false, .now = now_};
     return true;
   }
 
@@ -124,14 +125,16 @@ class Answering {
  private:
   const engine::Engine& engine_;
   const stats::Stats& stats_;
+  const base::Instant now_;
   const call::Grant* grant_;
   call::Answer& out_;
 };
 
 }  // namespace
 
-bool answer_from_engine(const engine::Engine& engine, const stats::Stats& stats, call::Call& call) {
-  return std::visit(Answering(engine, stats, call), call.query);
+bool answer_from_engine(const engine::Engine& engine, const stats::Stats& stats, base::Instant now,
+                        call::Call& call) {
+  return std::visit(Answering(engine, stats, now, call), call.query);
 }
 
 }  // namespace jobbie::node

@@ -9,8 +9,9 @@
 namespace jobbie::node {
 
 /// On the node's thread. False: the engine does not know, and the database has to be asked. Each
-/// answer is bounded by the page that was asked for.
+/// answer is bounded by the page that was asked for. `now` is the log's time of this moment: the
+/// engine's own is that of the last entry, which may be long ago.
 [[nodiscard]] bool answer_from_engine(const engine::Engine& engine, const stats::Stats& stats,
-                                      call::Call& call);
+                                      base::Instant now, call::Call& call);
 
 }  // namespace jobbie::node

@@ -50,7 +50,7 @@ class QuestionsTest : public testing::Test {
   Answer ask(call::Query query) {
     Question question(inbox_);
     question.query = std::move(query);
-    EXPECT_TRUE(answer_from_engine(engine_, stats_, question));
+    EXPECT_TRUE(answer_from_engine(engine_, stats_, engine_.now(), question));
     const auto* answer = std::get_if<Answer>(&question.answer);
     EXPECT_NE(answer, nullptr);
     return answer != nullptr ? *answer : Answer{};
@@ -58,7 +58,7 @@ class QuestionsTest : public testing::Test {
   bool knows(call::Query query) {
     Question question(inbox_);
     question.query = std::move(query);
-    return answer_from_engine(engine_, stats_, question);
+    return answer_from_engine(engine_, stats_, engine_.now(), question);
   }
   static std::string names(const call::QueuePage& page) {
     std::string out;

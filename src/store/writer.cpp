@@ -19,8 +19,8 @@ constexpr std::chrono::milliseconds kCheckpointWait{30'000};
 /// What SQLite allows when nobody asks for less.
 constexpr std::uint64_t kMostPages = 4'294'967'294;
 
-/// With less than this to write the writer is in no hurry: so often it lets others go first, who
-/// have answers to give.
+/// While no more than this is left to write there is no hurry: threads that have answers to give go
+/// first, every so many rows.
 constexpr std::uint64_t kHurryRows = 40'000;
 constexpr std::size_t kRowsBetweenYields = 32;
 
