@@ -88,8 +88,9 @@ class Round:
         figures = self.system.load(mode, **options)
         histogram = figures.pop("histogram")
         self.series.loads.append({"measure": key, **figures})
-        if figures["unaccounted"] != 0:
-            self.series.notes.append(f"{key}: {figures['unaccounted']} jobs never came out again")
+        if lost := figures["unaccounted"]:
+            self.series.notes.append(f"{key}: {lost} jobs never came out again" if lost > 0 else
+                                     f"{key}: {-lost} jobs came out more than went in")
         if mode == "latency":
             self.series.add_histogram(key, histogram)
             say(f"   {key}: p50 {figures['latency_us']['p50'] / 1000:.2f} ms, "
