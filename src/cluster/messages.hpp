@@ -26,7 +26,7 @@ enum class Kind : std::uint8_t {
   reply = 3,    ///< what came of it
   cancel = 4,   ///< nobody waits for it any more
   join = 5,     ///< a node without a log wants to be taken in
-  welcome = 6,  ///< it has been: the configuration it begins with
+  welcome = 6,  ///< the configuration, for a newcomer or somebody who was removed
   found = 7,    ///< the founders of a new cluster
   founded = 8,  ///< one of them has begun its log
   invite = 9,   ///< a node without a log is asked to join

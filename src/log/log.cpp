@@ -242,6 +242,8 @@ void Log::tick() {
   if (status.sole_voter && status.role != consensus::Role::leader &&
       status.persisted < status.last_index && !options_.test.tick_always)
     return;
+  // A node that was removed has nobody to ask for votes.
+  if (removed() && status.role != consensus::Role::leader) return;
   core_->tick();
   status_ = core_->status();
 }

@@ -26,7 +26,15 @@ const Configuration& Log::configuration() const { return configurations_.back().
 std::uint64_t Log::configuration_index() const { return configurations_.back().index; }
 
 bool Log::removed() const {
-  return configurations_.back().joined && configuration().find(node_id()) == nullptr;
+  return told_of_removal_ ||
+         (configurations_.back().joined && configuration().find(node_id()) == nullptr);
+}
+
+void Log::hear_of(const Configuration& configuration, std::uint64_t index) {
+  if (configuration.cluster_id != this->configuration().cluster_id ||
+      index <= configuration_index() || configuration.find(node_id()) != nullptr)
+    return;
+  told_of_removal_ = true;
 }
 
 void Log::remember(const Configured& configured) {

@@ -251,6 +251,53 @@ TEST(Membership, a_removed_node_is_told_so_if_it_hears_of_it) {
   EXPECT_FALSE(cluster.log(3).leader());
 }
 
+TEST(Membership, a_removed_node_has_no_leader_whatever_comes_late) {
+  TestCluster cluster({1, 2, 3});
+  cluster.lead(1);
+  std::vector<Mail> late;
+  cluster.before_step = [&](const Mail& m) {
+    if (m.to == 3 && m.type == consensus::kMsgHeartbeat) late.push_back(m);
+  };
+  cluster.tick(2);
+  ASSERT_FALSE(late.empty());
+  ASSERT_TRUE(cluster.log(1).propose_change({Change::Kind::remove, {.id = 3}}));
+  cluster.settle();
+  ASSERT_TRUE(cluster.log(3).removed());
+  EXPECT_EQ(cluster.log(3).leader_id(), 0u);
+  ASSERT_TRUE(cluster.log(3).step(late.back().bytes));
+  EXPECT_EQ(cluster.log(3).leader_id(), 0u);
+}
+
+TEST(Membership, a_node_that_was_removed_while_away_is_told_by_others) {
+  TestCluster cluster({1, 2, 3});
+  cluster.lead(1);
+  cluster.stop(3);
+  ASSERT_TRUE(cluster.log(1).propose_change({Change::Kind::remove, {.id = 3}}));
+  cluster.settle();
+  cluster.mail.clear();
+  cluster.open(3);
+  auto& log = cluster.log(3);
+  cluster.tick(60);
+  EXPECT_FALSE(log.removed()) << "nobody sends it anything";
+  const auto& now = cluster.log(1).configuration();
+  const auto index = cluster.log(1).configuration_index();
+  auto other = now;
+  other.cluster_id = 78;
+  log.hear_of(other, index);
+  log.hear_of(now, log.configuration_index());
+  log.hear_of(log.configuration(), index);
+  EXPECT_FALSE(log.removed()) << "another cluster, old news, or itself among the members";
+  log.hear_of(now, index);
+  EXPECT_TRUE(log.removed());
+  EXPECT_EQ(log.leader_id(), 0u);
+  const auto sent = cluster.sent.size();
+  for (int i = 0; i < 200; ++i) {
+    log.tick();
+    cluster.pump_well(3);
+  }
+  EXPECT_EQ(cluster.sent.size(), sent) << "it asks for no votes";
+}
+
 TEST(Leadership, is_handed_over) {
   TestCluster cluster({1, 2, 3});
   cluster.lead(1);

@@ -62,6 +62,8 @@ void Driver::take_mail(std::vector<Letter>& mail) {
 void Driver::take_frame(Frame frame) {
   switch (static_cast<Kind>(frame.kind)) {
     case Kind::log:
+      if (log_->configuration().find(frame.from) == nullptr)
+        membership_->tell_of_removal(frame.from, now_us_);
       if (frame.from == log_->leader_id()) hear_of_leader();
       return step(frame.bytes);
     case Kind::forward:
@@ -92,6 +94,9 @@ void Driver::take_frame(Frame frame) {
                          cluster::encode_number(founders->cluster_id));
       return;
     case Kind::welcome:
+      if (const auto welcome = cluster::decode_welcome(frame.bytes))
+        log_->hear_of(welcome->configuration, welcome->index);
+      return;
     case Kind::founded:
     case Kind::invite:
       return;  // this node has its log already

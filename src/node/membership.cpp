@@ -17,6 +17,8 @@ using call::ClusterAnswer;
 /// A learner that lacks no more than this many entries has caught up.
 constexpr std::uint64_t kNearlyThere = 200;
 constexpr std::int64_t kChangeUs = 15'000'000;
+/// Somebody who is no member and has been silent for so long needs no connection.
+constexpr std::int64_t kStrangerUs = 30'000'000;
 
 const char* name_of(std::uint32_t replication) {
   constexpr const char* kNames[] = {"probe", "replicate", "snapshot"};
@@ -50,10 +52,12 @@ void Membership::link(std::uint64_t node, bool up) {
 
 void Membership::configured() { dial(); }
 
-/// Members where they were heard of last, those that were announced, and those that are invited.
+/// Members where they were heard of last, those that were announced or invited, and those who have
+/// to be told something.
 void Membership::dial() {
   std::set<std::string> addresses(announced_.begin(), announced_.end());
   addresses.insert(invited_.begin(), invited_.end());
+  for (const auto& [id, heard_us] : strangers_) addresses.insert(hellos_.at(id).address);
   for (const auto& member : log_.configuration().members) {
     if (member.id == log_.node_id()) continue;
     const auto heard = hellos_.find(member.id);
@@ -111,6 +115,14 @@ void Membership::join(const log::Member& member) {
   propose({.kind = log::Change::Kind::add_learner, .member = learner});
 }
 
+void Membership::tell_of_removal(std::uint64_t node, std::int64_t now_us) {
+  if (!hellos_.contains(node)) return;
+  if (strangers_.insert_or_assign(node, now_us).second) dial();
+  transport_.send(node, cluster::wire(cluster::Kind::welcome),
+                  cluster::encode(cluster::Welcome{.index = log_.configuration_index(),
+                                                   .configuration = log_.configuration()}));
+}
+
 void Membership::ask(const call::ClusterChange& change, std::int64_t now_us, Answer answer) {
   requests_.push_back(
       {.change = change, .answer = std::move(answer), .give_up_us = now_us + kChangeUs});
@@ -129,6 +141,9 @@ void Membership::upkeep(std::int64_t now_us, bool leads) {
         {"timeout", "This was begun and is not done yet; look at the cluster's status."});
     return true;
   });
+  if (std::erase_if(strangers_,
+                    [&](const auto& each) { return each.second + kStrangerUs < now_us; }) > 0)
+    dial();
   if (!leads) return;
   promote_learners();
   update_addresses();

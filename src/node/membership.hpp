@@ -41,6 +41,8 @@ class Membership {
 
   /// A newcomer asks to be taken in; on a node that does not lead the question is handed on.
   void join(const log::Member& member);
+  /// A node that is no member talks as if it were one: it was away when it was removed.
+  void tell_of_removal(std::uint64_t node, std::int64_t now_us);
   /// On the leader.
   void ask(const call::ClusterChange& change, std::int64_t now_us, Answer answer);
   /// From time to time.
@@ -79,6 +81,7 @@ class Membership {
   std::vector<std::string> announced_;
   std::set<std::string> invited_;  ///< addresses of nodes that somebody wants to add
   std::map<std::uint64_t, peer::Hello> hellos_;
+  std::map<std::uint64_t, std::int64_t> strangers_;  ///< no members, and when they were last heard
   std::set<std::uint64_t> links_;
   std::deque<Request> requests_;
   std::vector<std::string> dialled_;

@@ -120,9 +120,9 @@ class Forming(ClusterTest):
 class Members(ClusterTest):
     """Nodes come and go while the cluster works."""
 
-    def test_a_fourth_node_comes_and_goes(self):
+    def with_a_fourth(self):
+        """A cluster, a node that was added to it, and where to ask."""
         cluster = self.cluster()
-        ids = [self.enqueue(cluster.nodes[0]) for _ in range(10)]
         fourth = cluster.place()
         # Told of somebody who is not there, it waits to be asked.
         fourth.peers = [f"127.0.0.1:{stable_port()}"]
@@ -133,6 +133,12 @@ class Members(ClusterTest):
         cluster.wait(lambda: sum(row["voter"] for row in cluster.nodes[0].status()["nodes"]) == 4,
                      message="four voters")
         cluster.wait_serving()
+        return cluster, fourth, url
+
+    def test_a_fourth_node_comes_and_goes(self):
+        cluster, fourth, url = self.with_a_fourth()
+        ids = [self.enqueue(cluster.nodes[0]) for _ in range(10)]
+        cluster.wait_serving()
         self.assertTrue(all(self.job(fourth, job, strong=True) for job in ids))
         self.assert_same_state(cluster)
         done = self.run_program("cluster", "remove", fourth.name, "--url", url)
@@ -142,6 +148,21 @@ class Members(ClusterTest):
         self.assertEqual(answer.status, 503, answer.body)
         cluster.wait(lambda: self.logged(fourth, "removed_from_cluster"), message="it says so")
         cluster.wait_serving(cluster.nodes[:3])
+
+    def test_who_was_away_when_it_was_removed_is_told(self):
+        cluster, away, url = self.with_a_fourth()
+        others = cluster.nodes[:3]
+        away.kill()
+        done = self.run_program("cluster", "remove", away.name, "--url", url)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        term = others[0].status()["term"]
+        away.spawn()
+        cluster.wait(lambda: self.logged(away, "removed_from_cluster"), message="it is told")
+        self.assertEqual((away.status()["role"], away.status()["leader"]), ("removed", None))
+        answer = away.call("POST", "/enqueue", {"queue": "q", "payload": {}}, timeout=20)
+        self.assertEqual(answer.status, 503, answer.body)
+        cluster.wait_serving(others)
+        self.assertEqual(others[0].status()["term"], term, "it disturbs nobody")
 
     def test_the_leader_removes_itself(self):
         cluster = self.cluster()
