@@ -136,7 +136,8 @@ class Log {
 
   [[nodiscard]] std::uint64_t node_id() const { return wal_->node_id(); }
   [[nodiscard]] bool leader() const { return status_.role == consensus::Role::leader; }
-  /// 0 while none is known, and on a node that was removed: whoever leads the others is not its leader.
+  /// 0 while none is known, and on a node that was removed: whoever leads the others is not its
+  /// leader.
   [[nodiscard]] std::uint64_t leader_id() const { return removed() ? 0 : status_.leader; }
   [[nodiscard]] std::uint64_t term() const { return status_.term; }
   [[nodiscard]] std::uint64_t commit_index() const { return status_.commit; }
@@ -153,8 +154,8 @@ class Log {
   /// This node was a member and is none any more. It never leads again; it still answers peers that
   /// do not know of its removal yet, and may be stopped at any time. Who comes back needs a new id.
   [[nodiscard]] bool removed() const;
-  /// Another member says which configuration holds from `index` on. A node that was away when it was
-  /// removed learns of it in no other way. Not kept: after a start it is told again.
+  /// Another member says which configuration holds from `index` on. A node that was away when it
+  /// was removed learns of it in no other way. Not kept: after a start it is told again.
   void hear_of(const Configuration& configuration, std::uint64_t index);
 
   /// Whether an entry of `bytes` could be proposed now. False while the disk is full.
