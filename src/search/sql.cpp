@@ -56,17 +56,21 @@ class Translator {
 
   void states(const Filter& filter) {
     const auto& states = filter.states;
-    if (states.empty()) return;
+    if (states.empty()) {
+      // The index begins with the state.
+      if (!filter.queue.empty() && path_ == Path::index)
+        condition("j.state IN (0, 1, 2, 3, 4, 5, 6, 7)");
+      return;
+    }
     std::string list;
-    bool all_live = true;
     for (const auto state : states) {
       if (!list.empty()) list += ", ";
       list += std::to_string(static_cast<int>(state));
-      all_live = all_live && !model::has_ended(state);
     }
     condition(indexed("j.state") + (states.size() == 1 ? " = " + list : " IN (" + list + ")"));
-    // Then the index by queue and state gives the rows in the order of creation.
-    if (all_live && states.size() == 1 && !filter.queue.empty()) condition("j.ended_at IS NULL");
+    // These let an index give the rows in the order of creation.
+    if (path_ == Path::index && comes_in_order(filter))
+      condition(filter.queue.empty() ? "j.state != 2" : "j.ended_at IS NULL");
   }
 
   void ids(const std::vector<base::JobId>& ids) {
@@ -177,6 +181,25 @@ Where translate(const Request& request, const SequenceRange& range, Path path) {
   to.place(request);
   to.content(filter);
   return to.take();
+}
+
+Filter indexed_part(const Filter& filter) {
+  Filter part;
+  part.queue = filter.queue;
+  part.states = filter.states;
+  part.group = filter.group;
+  part.completed = filter.completed;
+  part.ids = filter.ids;
+  part.nothing = filter.nothing;
+  return part;
+}
+
+bool comes_in_order(const Filter& filter) {
+  if (filter.states.size() != 1 || filter.ids || !filter.group.empty() || filter.completed.given())
+    return false;
+  const auto state = filter.states.front();
+  if (filter.queue.empty()) return state != model::State::pending;
+  return !base::is_glob(filter.queue) && !model::has_ended(state);
 }
 
 std::string sort_key(Sort sort) {

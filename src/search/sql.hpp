@@ -41,6 +41,10 @@ enum class Path : std::uint8_t {
 
 /// `after` and `range` add to the filter.
 [[nodiscard]] Where translate(const Request& request, const SequenceRange& range, Path path);
+/// The part of a filter that an index answers.
+[[nodiscard]] Filter indexed_part(const Filter& filter);
+/// Whether an index has the matches of that part in the order of creation.
+[[nodiscard]] bool comes_in_order(const Filter& filter);
 /// What the rows are sorted by, as SQL.
 [[nodiscard]] std::string sort_key(Sort sort);
 

@@ -23,6 +23,7 @@ enum Sql : std::size_t {
   kInsertJob,
   kUpdateJob,
   kUpdateJobLight,
+  kUpdateJobWithoutErrors,
   kFindJob,
   kDeleteJob,
   kDeleteErrors,
@@ -63,6 +64,7 @@ constexpr std::array<std::string_view, kDeleteBulk + 1> kWriterSql = {
     "",  // kInsertJob
     "",  // kUpdateJob
     "",  // kUpdateJobLight
+    "",  // kUpdateJobWithoutErrors
     "SELECT queue, state, ended_at, group_name, errors_kept FROM job_rows WHERE seq = ?1",
     "DELETE FROM job_rows WHERE seq = ?1",
     "DELETE FROM job_error_rows WHERE job = ?1",
@@ -115,6 +117,8 @@ std::string writer_sql(std::size_t which) {
       return update_job_sql(true);
     case kUpdateJobLight:
       return update_job_sql(false);
+    case kUpdateJobWithoutErrors:
+      return update_job_sql(true) + " AND errors_kept = 0";
     default:
       return std::string(kWriterSql.at(which));
   }
@@ -211,10 +215,17 @@ bool ChangeWriter::insert_job(const model::JobRecord& job, std::uint64_t revisio
   return put_errors(job, 0);
 }
 
-// New jobs, which are most rows, are inserted unasked. For the others the old row is looked at
-// first: it says whether an index must follow, and it has to be read for the update anyway.
+// New jobs, which are most rows, are inserted unasked. One that has ended without an error most
+// likely stands there in another state and without errors, so that is tried. For the others the old
+// row is looked at first: it says whether an index must follow, and which errors are there.
 bool ChangeWriter::put_job(const model::JobRecord& job, std::uint64_t revision) {
   if (static_cast<std::int64_t>(job.id.sequence()) > max_seq_) return insert_job(job, revision);
+  if (model::has_ended(job.state) && job.errors.empty()) {
+    Statement& update = statements_[kUpdateJobWithoutErrors];
+    bind_job(update, job, revision, scratch_);
+    if (!update.run()) return false;
+    if (connection_->changed_rows() > 0) return true;
+  }
   Statement& find = statements_[kFindJob];
   find.bind(1, job.id.sequence());
   const Step step = find.step();

@@ -34,7 +34,7 @@ class ChangeWriter {
   [[nodiscard]] bool after_rollback();
 
  private:
-  static constexpr std::size_t kStatements = 36;
+  static constexpr std::size_t kStatements = 37;
 
   explicit ChangeWriter(Connection& connection) : connection_(&connection) {}
   [[nodiscard]] bool put(const command::Item& item, std::uint64_t revision);

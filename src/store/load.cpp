@@ -106,9 +106,20 @@ base::Result<command::Item> read_task(const Statement& row) {
                            .job = *job};
 }
 
+/// A row that the index has found costs as much as so many along the table.
+constexpr std::int64_t kRowsWalkedForOneFound = 8;
+
 base::Result<void> load_jobs(Connection& connection, const ItemSink& sink) {
-  auto select = connection.prepare("SELECT " + job_columns() +
-                                   " FROM job_rows INDEXED BY job_rows_by_state WHERE state < 5");
+  const auto live = connection.query_integer(
+      "SELECT count(*) FROM job_rows INDEXED BY job_rows_by_state WHERE state < 5");
+  if (!live) return std::unexpected(live.error());
+  const auto span =
+      connection.query_integer("SELECT (SELECT max(seq) FROM job_rows) - min(seq) FROM job_rows");
+  if (!span) return std::unexpected(span.error());
+  const bool dense = *live > *span / kRowsWalkedForOneFound;
+  auto select = connection.prepare("SELECT " + job_columns() + " FROM job_rows " +
+                                   (dense ? "NOT INDEXED" : "INDEXED BY job_rows_by_state") +
+                                   " WHERE state < 5");
   if (!select) return std::unexpected(std::move(select).error());
   auto errors = connection.prepare(kSelectErrors);
   if (!errors) return std::unexpected(std::move(errors).error());

@@ -8,10 +8,14 @@
 #include <gtest/gtest.h>
 
 #include "store/migrations.hpp"
+#include "store/sqlite.hpp"
 #include "store/store_test_support.hpp"
 
 namespace jobbie::store {
 namespace {
+
+using testing::open_store;
+using testing::TempFolder;
 
 /// The first version that has a golden file; it covers the ones before it.
 constexpr int kFirstGolden = 4;
@@ -49,6 +53,28 @@ TEST(Schema, EveryVersionIsWhatItWas) {
   }
   sqlite3_close(db);
   EXPECT_GT(compared, 0);
+}
+
+/// People ask the views: what they ask for most must not read the whole table.
+TEST(Schema, QuestionsToTheViewFindAnIndex) {
+  const TempFolder folder;
+  { const auto store = open_store(folder.file()); }
+  auto connection = Connection::open(folder.file(), Access::read_only, 1 << 20);
+  ASSERT_TRUE(connection.has_value());
+  const std::pair<std::string, std::string> questions[] = {
+      {"queue = 'a'", "job_rows_by_state (ANY(state) AND queue=?)"},
+      {"queue = 'a' ORDER BY seq DESC LIMIT 9", "job_rows_by_state (ANY(state) AND queue=?)"},
+      {"state = 'dead'", "job_rows_by_state (state=?)"},
+      {"state = 'dead' AND queue = 'a'", "job_rows_by_state (state=? AND queue=?)"},
+      {"group_name = 'a'", "job_rows_by_group (group_name=?)"},
+      {"seq > 7", "INTEGER PRIMARY KEY (rowid>?)"}};
+  for (const auto& [question, index] : questions) {
+    auto plan = connection->prepare("EXPLAIN QUERY PLAN SELECT id FROM jobs WHERE " + question);
+    ASSERT_TRUE(plan.has_value()) << plan.error().message;
+    std::string text;
+    while (plan->step() == Step::row) text.append(plan->bytes(3)).append("\n");
+    EXPECT_NE(text.find(index), std::string::npos) << question << "\n" << text;
+  }
 }
 
 }  // namespace

@@ -230,6 +230,53 @@ TEST_F(SearchTest, ASearchThatTakesTooLongGivesUp) {
   EXPECT_FALSE((*store)->trouble().has_value());
 }
 
+/// Ways that are only taken where there is much: a stretch of the table that has the matches or has
+/// none of them, and rows that are walked because an index would find too many.
+class ManyMatches : public SearchTest, public ::testing::WithParamInterface<State> {};
+
+TEST_P(ManyMatches, HaveTheirFirstPages) {
+  constexpr std::uint64_t kBefore = 51'000;
+  constexpr std::uint64_t kFew = kBefore + 11'000;
+  constexpr std::uint64_t kAll = kFew + 51'000;
+  const TempFolder folder;
+  const auto store = open_store(folder.file());
+  command::Changes changes;
+  for (const char* name : {"q0", "q1", "q2"})
+    changes.emplace_back(command::Item(model::QueueRecord{.name = text(name)}));
+  for (std::uint64_t seq = 1; seq <= kAll; ++seq) {
+    auto job = make_job(seq);
+    const bool ended = seq <= kBefore || seq > kFew;
+    job.state = ended ? State::completed : GetParam();
+    job.ended_at = {ended ? kBegin + static_cast<std::int64_t>(below(50)) : 0};
+    jobs_.push_back(job);
+    changes.emplace_back(command::Item(std::move(job)));
+  }
+  store->write(1, std::move(changes));
+  ASSERT_TRUE(store->wait_until_written(1, kLong));
+  for (const auto state : {GetParam(), State::completed})
+    for (const std::string queue : {"", "q*"})
+      for (const std::string part : {"", "\"n\":"})
+        for (const auto order : {search::Order::asc, search::Order::desc}) {
+          Wanted wanted;
+          wanted.filter.states = {state};
+          wanted.filter.queue = queue;
+          wanted.filter.payload_contains = part;
+          wanted.rules.push_back([state](const auto& j) { return j.state == state; });
+          const auto all = expected(wanted, search::Sort::created_at, order);
+          search::Request request{.filter = wanted.filter, .order = order, .limit = 100};
+          for (std::size_t at = 0; at < 300; at += 100) {
+            const auto page = store->search(request);
+            ASSERT_TRUE(page.has_value()) << page.error().message;
+            EXPECT_TRUE(page->total_is_at_least);
+            ASSERT_EQ(page->jobs.size(), 100U);
+            for (std::size_t i = 0; i < 100; ++i) ASSERT_EQ(page->jobs[i].id, all[at + i]);
+            request.after = page->next;
+          }
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(Live, ManyMatches, ::testing::Values(State::pending, State::active));
+
 TEST_F(SearchTest, CountsStopAtTheBound) {
   const TempFolder folder;
   const auto store = open_store(folder.file());

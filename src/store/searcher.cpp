@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <sqlite3.h>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "model/limits.hpp"
 #include "store/checked_file.hpp"
@@ -22,6 +25,10 @@ using Clock = std::chrono::steady_clock;
 constexpr int kStepsBetween = 20'000;
 /// A range of so many sequences is walked, whatever index there is.
 constexpr std::uint64_t kShortRange = 20'000;
+/// So many are walked in a moment, and sorted in one.
+constexpr std::uint64_t kManyRows = 50'000;
+/// A row that an index has found costs as much as so many along the table.
+constexpr std::uint64_t kRowsWalkedForOneFound = 8;
 
 /// A page of large jobs ends early.
 constexpr std::size_t kShownBytes = std::size_t{8} << 20;
@@ -209,9 +216,9 @@ base::Result<Statement> Searcher::prepare(const search::Request& request, Path p
   return statement;
 }
 
-base::Result<std::uint64_t> Searcher::count_up_to(const search::Request& request,
+base::Result<std::uint64_t> Searcher::count_up_to(const search::Request& request, Path path,
                                                   std::uint64_t most) {
-  auto select = prepare(request, Path::index, "1", " LIMIT " + std::to_string(most));
+  auto select = prepare(request, path, "1", " LIMIT " + std::to_string(most));
   if (!select) return std::unexpected(std::move(select).error());
   for (std::uint64_t count = 0;; ++count) {
     const Step step = select->step();
@@ -235,37 +242,122 @@ base::Result<std::vector<Searcher::Found>> Searcher::find(const search::Request&
 }
 
 /// How many match, up to one more than is counted.
-base::Result<void> Searcher::count_matches(const search::Request& request, search::Page& page) {
+base::Result<void> Searcher::count_matches(const search::Request& request, Path path,
+                                           search::Page& page) {
   search::Request whole = request;
   whole.after.reset();
-  auto total = count_up_to(whole, search::kMaxTotal + 1);
+  auto total = count_up_to(whole, path, search::kMaxTotal + 1);
   if (!total) return std::unexpected(std::move(total).error());
   page.total = std::min(*total, search::kMaxTotal);
   page.total_is_at_least = *total > search::kMaxTotal;
   return {};
 }
 
+/// The part of the range in which there are rows; empty if its first is beyond its last.
+base::Result<search::SequenceRange> Searcher::inhabited() {
+  const auto first = connection_.query_integer("SELECT ifnull(min(seq), 1) FROM job_rows");
+  if (!first) return std::unexpected(first.error());
+  const auto last = connection_.query_integer("SELECT ifnull(max(seq), 0) FROM job_rows");
+  if (!last) return std::unexpected(last.error());
+  return search::SequenceRange{.first = std::max(range_.first, static_cast<std::uint64_t>(*first)),
+                               .last = std::min(range_.last, static_cast<std::uint64_t>(*last))};
+}
+
+/// For conditions on the row itself: along the table, which stops when there is enough, unless the
+/// index leaves few rows to look at.
+base::Result<Path> Searcher::way_to_rows(const search::Request& request) {
+  if (request.sort != Sort::created_at || search::comes_in_order(request.filter))
+    return Path::index;
+  const auto rows = inhabited();
+  if (!rows) return std::unexpected(rows.error());
+  const auto span = rows->last < rows->first ? 0 : rows->last - rows->first;
+  const auto many = std::max(kManyRows, span / kRowsWalkedForOneFound);
+  auto count = count_up_to({.filter = search::indexed_part(request.filter)}, Path::index, many);
+  if (!count) return std::unexpected(std::move(count).error());
+  return *count < many ? Path::index : Path::table;
+}
+
+/// Leaves out what comes before the first job in that state. Pending jobs are in order queue by
+/// queue, all others together.
+base::Result<void> Searcher::go_to_first(model::State state, Order order,
+                                         search::SequenceRange& range) {
+  const auto sql =
+      state == model::State::pending
+          ? fmt::format(
+                "SELECT (SELECT seq FROM job_rows WHERE state = 2 AND queue = q.name "
+                "AND ended_at IS NULL AND seq BETWEEN ?1 AND ?2 ORDER BY seq {0} LIMIT 1) "
+                "AS found FROM queue_rows q WHERE found IS NOT NULL "
+                "ORDER BY found {0} LIMIT 1",
+                order == Order::desc ? "DESC" : "ASC")
+          : fmt::format(
+                "SELECT seq FROM job_rows WHERE state = {1} AND state != 2 "
+                "AND seq BETWEEN ?1 AND ?2 ORDER BY seq {0} LIMIT 1",
+                order == Order::desc ? "DESC" : "ASC", static_cast<int>(state));
+  auto select = connection_.prepare(sql);
+  if (!select) return std::unexpected(std::move(select).error());
+  select->bind(1, range.first);
+  select->bind(2, range.last);
+  const Step step = select->step();
+  if (step == Step::failed) return std::unexpected(failure());
+  if (step == Step::row) (order == Order::desc ? range.last : range.first) = select->number(0);
+  return {};
+}
+
+/// The first of many matches, if they stand close together: within a stretch of the table that is
+/// walked in a moment.
+base::Result<std::vector<Searcher::Found>> Searcher::find_close(const search::Request& request,
+                                                                std::uint64_t most) {
+  auto stretch = inhabited();
+  if (!stretch) return std::unexpected(std::move(stretch).error());
+  const bool newest_first = request.order == Order::desc;
+  if (request.after) {
+    auto& begin = newest_first ? stretch->last : stretch->first;
+    begin = newest_first ? std::min(begin, request.after->sequence)
+                         : std::max(begin, request.after->sequence);
+  }
+  const auto& states = request.filter.states;
+  if (states.size() == 1)
+    if (auto gone = go_to_first(states.front(), request.order, *stretch); !gone)
+      return std::unexpected(std::move(gone).error());
+  if (!newest_first)
+    stretch->last = std::min(stretch->last, stretch->first + kManyRows);
+  else if (stretch->last > kManyRows)
+    stretch->first = std::max(stretch->first, stretch->last - kManyRows);
+  const auto whole = std::exchange(range_, *stretch);
+  auto found = find(request, Path::table, most);
+  range_ = whole;
+  return found;
+}
+
 /// The matches of a page, and how many there are in all. Where an index answers, counting comes
-/// first and tells whether matches are so dense that a walk along the table finds a page at once.
-/// Else one pass does both: as many matches are collected as are counted.
+/// first. Few matches are then taken from the index and sorted; many are looked for along the
+/// table, where they stand in order. Conditions on the row itself are asked in one pass that does
+/// both: as many matches are collected as are counted.
 base::Result<std::vector<Searcher::Found>> Searcher::find_page(const search::Request& request,
                                                                search::Page& page) {
-  const bool indexed = search::translate(request, range_, Path::index).indexed;
-  if (!indexed && !request.after) {
-    auto found = find(request, Path::index, search::kMaxTotal + 1);
+  const auto most = std::uint64_t{request.limit} + 1;
+  if (!search::translate(request, range_, Path::index).indexed) {
+    auto path = way_to_rows(request);
+    if (!path) return std::unexpected(std::move(path).error());
+    if (request.after) {
+      if (auto counted = count_matches(request, *path, page); !counted)
+        return std::unexpected(std::move(counted).error());
+      return find(request, *path, most);
+    }
+    auto found = find(request, *path, search::kMaxTotal + 1);
     if (!found) return found;
     page.total = std::min<std::uint64_t>(found->size(), search::kMaxTotal);
     page.total_is_at_least = found->size() > search::kMaxTotal;
     return found;
   }
-  if (auto counted = count_matches(request, page); !counted)
+  if (auto counted = count_matches(request, Path::index, page); !counted)
     return std::unexpected(std::move(counted).error());
-  const auto& filter = request.filter;
-  const bool in_order = filter.states.size() == 1 && !filter.ids && filter.group.empty() &&
-                        (filter.queue.empty() || !model::has_ended(filter.states[0]));
-  const bool walk =
-      page.total_is_at_least && !in_order && indexed && request.sort == Sort::created_at;
-  return find(request, walk ? Path::table : Path::index, std::uint64_t{request.limit} + 1);
+  if (page.total_is_at_least && request.sort == Sort::created_at &&
+      !search::comes_in_order(request.filter)) {
+    auto close = find_close(request, most);
+    if (!close || close->size() == most) return close;
+  }
+  return find(request, Path::index, most);
 }
 
 base::Result<search::Page> Searcher::page(const search::Request& request) {

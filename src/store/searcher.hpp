@@ -57,11 +57,18 @@ class Searcher {
   /// The condition, with its values bound and its predicates in reach.
   base::Result<Statement> prepare(const search::Request& request, search::Path path,
                                   const std::string& select, const std::string& rest);
-  base::Result<std::uint64_t> count_up_to(const search::Request& request, std::uint64_t most);
+  base::Result<std::uint64_t> count_up_to(const search::Request& request, search::Path path,
+                                          std::uint64_t most);
   base::Result<std::vector<Found>> find(const search::Request& request, search::Path path,
                                         std::uint64_t most);
   base::Result<search::Page> page(const search::Request& request);
-  base::Result<void> count_matches(const search::Request& request, search::Page& page);
+  base::Result<void> count_matches(const search::Request& request, search::Path path,
+                                   search::Page& page);
+  base::Result<search::SequenceRange> inhabited();
+  base::Result<search::Path> way_to_rows(const search::Request& request);
+  base::Result<void> go_to_first(model::State state, search::Order order,
+                                 search::SequenceRange& range);
+  base::Result<std::vector<Found>> find_close(const search::Request& request, std::uint64_t most);
   base::Result<std::vector<Found>> find_page(const search::Request& request, search::Page& page);
   base::Result<std::vector<model::JobRecord>> read(const std::vector<Found>& found);
   [[nodiscard]] base::Error failure() const;

@@ -83,12 +83,27 @@ std::string pragmas(std::size_t cache_bytes) {
 
 void Statement::Finalize::operator()(sqlite3_stmt* handle) const { sqlite3_finalize(handle); }
 
+bool Statement::is_bound(int parameter, Bound kind, std::int64_t value) const {
+  const auto at = static_cast<std::size_t>(parameter);
+  return at < kRemembered && bound_[at] == kind && (kind == Bound::null || integers_[at] == value);
+}
+
+void Statement::note_bound(int parameter, Bound kind, std::int64_t value, int result) {
+  if (result != SQLITE_OK) bind_failed_ = true;
+  const auto at = static_cast<std::size_t>(parameter);
+  if (at >= kRemembered) return;
+  bound_[at] = result == SQLITE_OK ? kind : Bound::other;
+  integers_[at] = value;
+}
+
 void Statement::bind(int parameter, std::int64_t value) {
-  if (sqlite3_bind_int64(handle_.get(), parameter, value) != SQLITE_OK) bind_failed_ = true;
+  if (is_bound(parameter, Bound::integer, value)) return;
+  note_bound(parameter, Bound::integer, value, sqlite3_bind_int64(handle_.get(), parameter, value));
 }
 
 void Statement::bind_null(int parameter) {
-  if (sqlite3_bind_null(handle_.get(), parameter) != SQLITE_OK) bind_failed_ = true;
+  if (is_bound(parameter, Bound::null, 0)) return;
+  note_bound(parameter, Bound::null, 0, sqlite3_bind_null(handle_.get(), parameter));
 }
 
 void Statement::bind_text(int parameter, std::string_view value) {
@@ -99,23 +114,22 @@ void Statement::bind_text(int parameter, std::string_view value) {
 void Statement::bind_key(int parameter, std::string_view value) {
   // A null pointer would bind NULL.
   const char* bytes = value.empty() ? "" : value.data();
-  if (sqlite3_bind_text64(handle_.get(), parameter, bytes, value.size(), SQLITE_STATIC,
-                          SQLITE_UTF8) != SQLITE_OK)
-    bind_failed_ = true;
+  note_bound(parameter, Bound::other, 0,
+             sqlite3_bind_text64(handle_.get(), parameter, bytes, value.size(), SQLITE_STATIC,
+                                 SQLITE_UTF8));
 }
 
 void Statement::bind_blob(int parameter, std::string_view value) {
   const char* bytes = value.empty() ? "" : value.data();
-  if (sqlite3_bind_blob64(handle_.get(), parameter, bytes, value.size(), SQLITE_STATIC) !=
-      SQLITE_OK)
-    bind_failed_ = true;
+  note_bound(parameter, Bound::other, 0,
+             sqlite3_bind_blob64(handle_.get(), parameter, bytes, value.size(), SQLITE_STATIC));
 }
 
 void Statement::bind_copy(int parameter, std::string_view value) {
   if (value.empty()) return bind_null(parameter);
-  if (sqlite3_bind_text64(handle_.get(), parameter, value.data(), value.size(), SQLITE_TRANSIENT,
-                          SQLITE_UTF8) != SQLITE_OK)
-    bind_failed_ = true;
+  note_bound(parameter, Bound::other, 0,
+             sqlite3_bind_text64(handle_.get(), parameter, value.data(), value.size(),
+                                 SQLITE_TRANSIENT, SQLITE_UTF8));
 }
 
 Step Statement::step() {
@@ -218,6 +232,8 @@ base::Result<void> Connection::checkpoint_all() {
     return std::unexpected(error());
   return {};
 }
+
+int Connection::changed_rows() const { return sqlite3_changes(handle_.get()); }
 
 base::Error Connection::error() const { return error_of(handle_.get()); }
 

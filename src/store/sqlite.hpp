@@ -4,6 +4,7 @@
 // here throws, and everything read is copied before the statement moves on.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -70,7 +71,15 @@ class Statement {
   struct Finalize {
     void operator()(sqlite3_stmt* handle) const;
   };
+  /// What is bound stays bound over a reset, so what is the same as before is not bound again.
+  static constexpr std::size_t kRemembered = 48;
+  enum class Bound : std::uint8_t { null, integer, other };
+  [[nodiscard]] bool is_bound(int parameter, Bound kind, std::int64_t value) const;
+  void note_bound(int parameter, Bound kind, std::int64_t value, int result);
+
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+  std::array<Bound, kRemembered> bound_{};  ///< by parameter; nothing bound is NULL
+  std::array<std::int64_t, kRemembered> integers_{};
   bool bind_failed_ = false;
 };
 
@@ -103,6 +112,8 @@ class Connection {
   /// Everything in the write-ahead log goes into the main file, which is synced.
   base::Result<void> checkpoint_all();
 
+  /// By the statement that was run last.
+  [[nodiscard]] int changed_rows() const;
   /// What went wrong last.
   [[nodiscard]] base::Error error() const;
   [[nodiscard]] sqlite3* handle() const { return handle_.get(); }

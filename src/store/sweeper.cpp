@@ -22,7 +22,7 @@ base::Result<Sweeper> Sweeper::make(Connection& connection, ChangeWriter& writer
       {&sweeper.oldest_,
        "SELECT number, queue, state, before, revision FROM sweep_rows ORDER BY number LIMIT 1"},
       {&sweeper.select_,
-       "SELECT seq, ended_at, revision FROM job_rows INDEXED BY job_rows_by_queue "
+       "SELECT seq, ended_at, revision FROM job_rows INDEXED BY job_rows_by_state "
        "WHERE queue = ?1 AND state = ?2 AND ended_at < ?3 AND (ended_at, seq) > (?4, ?5) "
        "ORDER BY ended_at, seq LIMIT ?6"},
       {&sweeper.forget_, "DELETE FROM sweep_rows WHERE number = ?1"},

@@ -64,10 +64,11 @@ base::Result<model::LogPage> read_log(Connection& connection, base::JobId id, st
 
 base::Result<bool> read_failures(Connection& connection, std::string_view queue, std::size_t limit,
                                  const std::function<void(Failure)>& sink) {
+  // Over all queues by the index that has them in order; see the migration that made it.
   const std::string sql =
-      queue.empty() ? std::string(kFailureColumns) + "ORDER BY j.seq DESC LIMIT ?2"
-                    : std::string(kFailureColumns) +
-                          "AND j.queue = ?3 ORDER BY j.ended_at DESC, j.seq DESC LIMIT ?2";
+      std::string(kFailureColumns) +
+      (queue.empty() ? "AND j.state != 2 ORDER BY j.seq DESC LIMIT ?2"
+                     : "AND j.queue = ?3 ORDER BY j.ended_at DESC, j.seq DESC LIMIT ?2");
   auto select = connection.prepare(sql);
   if (!select) return std::unexpected(std::move(select).error());
   bool more = false;
