@@ -242,8 +242,13 @@ void Log::tick() {
   if (status.sole_voter && status.role != consensus::Role::leader &&
       status.persisted < status.last_index && !options_.test.tick_always)
     return;
-  // A node that was removed has nobody to ask for votes.
-  if (removed() && status.role != consensus::Role::leader) return;
+  // Who was told of its removal has nobody to ask for votes. Its core, which does not know, still
+  // ticks until it has forgotten whom it followed: until then it would give no vote to those who do
+  // not know either, and need it.
+  if (told_of_removal_ && status.role != consensus::Role::leader &&
+      ticks_since_step_ >= consensus::kElectionTicks)
+    return;
+  ++ticks_since_step_;
   core_->tick();
   status_ = core_->status();
 }

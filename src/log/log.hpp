@@ -258,6 +258,7 @@ class Log {
   bool seal_due_ = false;
   bool remake_core_ = false;  ///< it has applied our own removal
   bool told_of_removal_ = false;
+  unsigned ticks_since_step_ = 0;
   std::optional<base::Error> fetch_failure_;
 };
 

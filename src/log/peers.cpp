@@ -39,6 +39,7 @@ void Log::hear_of(const Configuration& configuration, std::uint64_t index) {
 
 void Log::remember(const Configured& configured) {
   configurations_.push_back(configured);
+  if (configured.configuration.find(node_id()) != nullptr) told_of_removal_ = false;
   if (configurations_.size() > kRememberedConfigurations) configurations_.pop_front();
 }
 
@@ -150,6 +151,7 @@ base::Result<void> Log::step(std::string_view message) {
     pending_entries_ = entries;
     pending_bytes_ = bytes;
   }
+  ticks_since_step_ = 0;
   auto stepped = core_->step(message);
   status_ = core_->status();
   return stepped;

@@ -1,5 +1,7 @@
 // Logs with peers: elections, replication, changes of the configuration, snapshots.
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -260,12 +262,28 @@ TEST(Membership, a_removed_node_has_no_leader_whatever_comes_late) {
   };
   cluster.tick(2);
   ASSERT_FALSE(late.empty());
+  cluster.cut.insert({1, 2});
   ASSERT_TRUE(cluster.log(1).propose_change({Change::Kind::remove, {.id = 3}}));
   cluster.settle();
   ASSERT_TRUE(cluster.log(3).removed());
   EXPECT_EQ(cluster.log(3).leader_id(), 0u);
   ASSERT_TRUE(cluster.log(3).step(late.back().bytes));
   EXPECT_EQ(cluster.log(3).leader_id(), 0u);
+  // Who does not know of the removal may need its vote, and is answered when the leader is away.
+  cluster.stop(1);
+  for (int i = 0; i < kElection; ++i) {
+    cluster.log(2).tick();
+    cluster.log(3).tick();
+  }
+  cluster.mail.clear();
+  ASSERT_TRUE(cluster.log(2).campaign());
+  cluster.pump_well(2);
+  for (const auto& m : std::exchange(cluster.mail, {}))
+    if (m.to == 3) {
+      ASSERT_TRUE(cluster.log(3).step(m.bytes));
+    }
+  cluster.pump_well(3);
+  EXPECT_TRUE(std::ranges::any_of(cluster.mail, [](const Mail& m) { return m.to == 2; }));
 }
 
 TEST(Membership, a_node_that_was_removed_while_away_is_told_by_others) {

@@ -43,7 +43,7 @@ void Driver::take_mail(std::vector<Letter>& mail) {
     if (auto* frame = std::get_if<Frame>(&letter))
       take_frame(std::move(*frame));
     else if (auto* hello = std::get_if<peer::Hello>(&letter))
-      membership_->note(*hello);
+      membership_->note(*hello, now_us_);
     else if (auto* link = std::get_if<Link>(&letter))
       take_link(*link);
     else if (const auto* unheard = std::get_if<Unheard>(&letter))

@@ -38,9 +38,13 @@ void Membership::announce(std::vector<std::string> addresses) {
   dial();
 }
 
-void Membership::note(const peer::Hello& hello) {
+void Membership::note(const peer::Hello& hello, std::int64_t now_us) {
   hellos_[hello.node_id] = hello;
   dial();
+  const auto& configuration = log_.configuration();
+  if (hello.has_log && hello.cluster_id == configuration.cluster_id &&
+      configuration.find(hello.node_id) == nullptr)
+    tell_of_removal(hello.node_id, now_us);
 }
 
 void Membership::link(std::uint64_t node, bool up) {

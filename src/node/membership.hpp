@@ -33,7 +33,7 @@ class Membership {
 
   /// Addresses that the node was started with, or that a name stands for now.
   void announce(std::vector<std::string> addresses);
-  void note(const peer::Hello& hello);
+  void note(const peer::Hello& hello, std::int64_t now_us);
   void link(std::uint64_t node, bool up);
   [[nodiscard]] bool linked(std::uint64_t node) const { return links_.contains(node); }
   /// The configuration has changed.
@@ -41,7 +41,7 @@ class Membership {
 
   /// A newcomer asks to be taken in; on a node that does not lead the question is handed on.
   void join(const log::Member& member);
-  /// A node that is no member talks as if it were one: it was away when it was removed.
+  /// A node that is no member comes or talks as if it were one: it was away when it was removed.
   void tell_of_removal(std::uint64_t node, std::int64_t now_us);
   /// On the leader.
   void ask(const call::ClusterChange& change, std::int64_t now_us, Answer answer);

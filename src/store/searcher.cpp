@@ -266,13 +266,16 @@ base::Result<search::SequenceRange> Searcher::inhabited() {
 /// For conditions on the row itself: along the table, which stops when there is enough, unless the
 /// index leaves few rows to look at.
 base::Result<Path> Searcher::way_to_rows(const search::Request& request) {
-  if (request.sort != Sort::created_at || search::comes_in_order(request.filter))
-    return Path::index;
+  const auto part = search::indexed_part(request.filter);
+  if (request.sort != Sort::created_at || search::comes_in_order(part)) return Path::index;
+  if (part.queue.empty() && part.states.empty() && part.group.empty() && !part.ids &&
+      !part.completed.given())
+    return Path::table;
   const auto rows = inhabited();
   if (!rows) return std::unexpected(rows.error());
   const auto span = rows->last < rows->first ? 0 : rows->last - rows->first;
   const auto many = std::max(kManyRows, span / kRowsWalkedForOneFound);
-  auto count = count_up_to({.filter = search::indexed_part(request.filter)}, Path::index, many);
+  auto count = count_up_to({.filter = part}, Path::index, many);
   if (!count) return std::unexpected(std::move(count).error());
   return *count < many ? Path::index : Path::table;
 }
@@ -281,32 +284,32 @@ base::Result<Path> Searcher::way_to_rows(const search::Request& request) {
 /// queue, all others together.
 base::Result<void> Searcher::go_to_first(model::State state, Order order,
                                          search::SequenceRange& range) {
+  const bool newest_first = order == Order::desc;
+  const auto first_where = [&](std::string_view condition) {
+    return fmt::format(
+        "SELECT seq FROM job_rows WHERE {} AND seq BETWEEN ?1 AND ?2 ORDER BY seq {} LIMIT 1",
+        condition, newest_first ? "DESC" : "ASC");
+  };
   const auto sql =
       state == model::State::pending
-          ? fmt::format(
-                "SELECT (SELECT seq FROM job_rows WHERE state = 2 AND queue = q.name "
-                "AND ended_at IS NULL AND seq BETWEEN ?1 AND ?2 ORDER BY seq {0} LIMIT 1) "
-                "AS found FROM queue_rows q WHERE found IS NOT NULL "
-                "ORDER BY found {0} LIMIT 1",
-                order == Order::desc ? "DESC" : "ASC")
-          : fmt::format(
-                "SELECT seq FROM job_rows WHERE state = {1} AND state != 2 "
-                "AND seq BETWEEN ?1 AND ?2 ORDER BY seq {0} LIMIT 1",
-                order == Order::desc ? "DESC" : "ASC", static_cast<int>(state));
+          ? fmt::format("SELECT {}(({})) FROM queue_rows q", newest_first ? "max" : "min",
+                        first_where("state = 2 AND queue = q.name AND ended_at IS NULL"))
+          : first_where(fmt::format("state = {} AND state != 2", static_cast<int>(state)));
   auto select = connection_.prepare(sql);
   if (!select) return std::unexpected(std::move(select).error());
   select->bind(1, range.first);
   select->bind(2, range.last);
   const Step step = select->step();
   if (step == Step::failed) return std::unexpected(failure());
-  if (step == Step::row) (order == Order::desc ? range.last : range.first) = select->number(0);
+  if (step == Step::row && !select->is_null(0))
+    (newest_first ? range.last : range.first) = select->number(0);
   return {};
 }
 
 /// The first of many matches, if they stand close together: within a stretch of the table that is
-/// walked in a moment.
-base::Result<std::vector<Searcher::Found>> Searcher::find_close(const search::Request& request,
-                                                                std::uint64_t most) {
+/// walked in a moment. Nothing if they do not.
+base::Result<std::optional<std::vector<Searcher::Found>>> Searcher::find_close(
+    const search::Request& request, std::uint64_t most) {
   auto stretch = inhabited();
   if (!stretch) return std::unexpected(std::move(stretch).error());
   const bool newest_first = request.order == Order::desc;
@@ -319,6 +322,7 @@ base::Result<std::vector<Searcher::Found>> Searcher::find_close(const search::Re
   if (states.size() == 1)
     if (auto gone = go_to_first(states.front(), request.order, *stretch); !gone)
       return std::unexpected(std::move(gone).error());
+  const auto all = *stretch;
   if (!newest_first)
     stretch->last = std::min(stretch->last, stretch->first + kManyRows);
   else if (stretch->last > kManyRows)
@@ -326,7 +330,10 @@ base::Result<std::vector<Searcher::Found>> Searcher::find_close(const search::Re
   const auto whole = std::exchange(range_, *stretch);
   auto found = find(request, Path::table, most);
   range_ = whole;
-  return found;
+  if (!found) return std::unexpected(std::move(found).error());
+  const bool complete = stretch->first == all.first && stretch->last == all.last;
+  if (found->size() < most && !complete) return std::nullopt;
+  return *std::move(found);
 }
 
 /// The matches of a page, and how many there are in all. Where an index answers, counting comes
@@ -355,7 +362,8 @@ base::Result<std::vector<Searcher::Found>> Searcher::find_page(const search::Req
   if (page.total_is_at_least && request.sort == Sort::created_at &&
       !search::comes_in_order(request.filter)) {
     auto close = find_close(request, most);
-    if (!close || close->size() == most) return close;
+    if (!close) return std::unexpected(std::move(close).error());
+    if (*close) return **std::move(close);
   }
   return find(request, Path::index, most);
 }

@@ -68,7 +68,8 @@ class Searcher {
   base::Result<search::Path> way_to_rows(const search::Request& request);
   base::Result<void> go_to_first(model::State state, search::Order order,
                                  search::SequenceRange& range);
-  base::Result<std::vector<Found>> find_close(const search::Request& request, std::uint64_t most);
+  base::Result<std::optional<std::vector<Found>>> find_close(const search::Request& request,
+                                                             std::uint64_t most);
   base::Result<std::vector<Found>> find_page(const search::Request& request, search::Page& page);
   base::Result<std::vector<model::JobRecord>> read(const std::vector<Found>& found);
   [[nodiscard]] base::Error failure() const;
