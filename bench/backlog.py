@@ -5,6 +5,7 @@
 """
 
 import argparse
+import contextlib
 import http.client
 import json
 import shutil
@@ -33,6 +34,21 @@ def start(binary, folder):
         except OSError:
             pass
         time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def fresh_server(binary, directory):
+    """A server with a folder of its own, both gone afterwards: the process and the folder."""
+    folder = tempfile.mkdtemp(prefix="jobbie-bench-", dir=directory)
+    try:
+        process, _ = start(binary, folder)
+        try:
+            yield process, folder
+        finally:
+            process.terminate()
+            process.wait()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def resident_mib(process):

@@ -10,12 +10,10 @@ Prints resident memory and files after every tenth of them.
 import argparse
 import json
 import pathlib
-import shutil
 import subprocess
-import tempfile
 import time
 
-from backlog import PORT, resident_mib, start
+from backlog import PORT, fresh_server, resident_mib
 
 TENTHS = 10
 LOAD = ["--dialect", "jobbie", "--port", str(PORT), "--mode", "both", "--put-batch", "100", "--take-batch", "100",
@@ -49,16 +47,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=10_000_000)
     parser.add_argument("--directory", default="/var/tmp", help="where the data goes")
     options = parser.parse_args()
-    folder = tempfile.mkdtemp(prefix="jobbie-flat-", dir=options.directory)
-    try:
-        process, _ = start(options.binary, folder)
-        try:
-            run(options, process, folder)
-        finally:
-            process.terminate()
-            process.wait()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with fresh_server(options.binary, options.directory) as (process, folder):
+        run(options, process, folder)
 
 
 if __name__ == "__main__":

@@ -3,17 +3,16 @@
 
     python3 bench/turns.py --load build/release/bin/bench_load --rounds 6 /tmp/jobbie-before build/release/jobbie
 
-Each turn is a fresh server: jobs one by one, then in batches of 1000 by 4 connections in, and out. Prints every turn, and for each build the medians and its ratios to the first one, turn against turn.
+Each turn is a fresh server: jobs one by one, then in batches of 1000 by 4 connections in, and out. Prints every turn,
+and for each build the medians and its ratios to the first one, turn against turn.
 """
 
 import argparse
 import json
-import shutil
 import statistics
 import subprocess
-import tempfile
 
-from backlog import PORT, start
+from backlog import PORT, fresh_server
 
 KINDS = ("one by one", "in batches in", "in batches out")
 
@@ -25,20 +24,12 @@ def load(options, *arguments):
 
 def turn(options, binary):
     """The rates of one turn, in the order of KINDS."""
-    folder = tempfile.mkdtemp(prefix="jobbie-turns-", dir=options.directory)
-    try:
-        process, _ = start(binary, folder)
-        try:
-            both = load(options, "--mode", "both", "--seconds", str(options.seconds))
-            came = load(options, "--mode", "enqueue", "--put-batch", "1000", "--producers", "4",
-                        "--seconds", str(options.seconds))
-            went = load(options, "--mode", "consume", "--take-batch", "1000", "--workers", "4",
-                        "--jobs", str(came["enqueued"]), "--seconds", "60")
-        finally:
-            process.terminate()
-            process.wait()
-    finally:
-        shutil.rmtree(folder)
+    with fresh_server(binary, options.directory):
+        both = load(options, "--mode", "both", "--seconds", str(options.seconds))
+        came = load(options, "--mode", "enqueue", "--put-batch", "1000", "--producers", "4",
+                    "--seconds", str(options.seconds))
+        went = load(options, "--mode", "consume", "--take-batch", "1000", "--workers", "4",
+                    "--jobs", str(came["enqueued"]), "--seconds", "60")
     return both["acked_per_second"], came["enqueued_per_second"], went["acked_per_second"]
 
 

@@ -310,6 +310,8 @@ std::vector<call::NodeRow> Membership::rows() const {
   }
   std::vector<call::NodeRow> rows;
   for (const auto& member : log_.configuration().members) {
+    // Told of its removal, a node still has the configuration from before.
+    if (member.id == log_.node_id() && log_.removed()) continue;
     call::NodeRow row{.id = member.id,
                       .name = member.name,
                       .address = member.address,

@@ -60,6 +60,9 @@ enum class JobColumn : std::uint8_t {
 };
 inline constexpr int kJobColumns = static_cast<int>(JobColumn::extra);
 
+/// A row that an index has found costs as much as so many along the table.
+inline constexpr int kRowsWalkedForOneFound = 8;
+
 /// `seq, id_random, …`
 std::string job_columns();
 std::string insert_job_sql();

@@ -106,9 +106,6 @@ base::Result<command::Item> read_task(const Statement& row) {
                            .job = *job};
 }
 
-/// A row that the index has found costs as much as so many along the table.
-constexpr std::int64_t kRowsWalkedForOneFound = 8;
-
 base::Result<void> load_jobs(Connection& connection, const ItemSink& sink) {
   const auto live = connection.query_integer(
       "SELECT count(*) FROM job_rows INDEXED BY job_rows_by_state WHERE state < 5");

@@ -27,8 +27,6 @@ constexpr int kStepsBetween = 20'000;
 constexpr std::uint64_t kShortRange = 20'000;
 /// So many are walked in a moment, and sorted in one.
 constexpr std::uint64_t kManyRows = 50'000;
-/// A row that an index has found costs as much as so many along the table.
-constexpr std::uint64_t kRowsWalkedForOneFound = 8;
 
 /// A page of large jobs ends early.
 constexpr std::size_t kShownBytes = std::size_t{8} << 20;

@@ -159,6 +159,7 @@ class Members(ClusterTest):
         away.spawn()
         cluster.wait(lambda: self.logged(away, "removed_from_cluster"), message="it is told")
         self.assertEqual((away.status()["role"], away.status()["leader"]), ("removed", None))
+        self.assertNotIn(away.name, [row["name"] for row in away.status()["nodes"]])
         answer = away.call("POST", "/enqueue", {"queue": "q", "payload": {}}, timeout=20)
         self.assertEqual(answer.status, 503, answer.body)
         cluster.wait_serving(others)
