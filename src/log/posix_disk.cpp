@@ -15,6 +15,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "base/write_out.hpp"
 #include "log/disk.hpp"
 
 namespace jobbie::log {
@@ -166,6 +167,11 @@ class PosixFile final : public File {
     // A hint: whether it was taken does not matter.
     static_cast<void>(::posix_fadvise(fd_.get(), static_cast<off_t>(offset),
                                       static_cast<off_t>(bytes), POSIX_FADV_WILLNEED));
+  }
+
+  base::Result<void> write_out(std::uint64_t offset, std::uint64_t bytes) override {
+    if (!base::write_out(fd_.get(), offset, bytes)) return disk_failure("syncing", path_);
+    return {};
   }
 
   base::Result<void> sync() override {

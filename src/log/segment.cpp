@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "base/write_out.hpp"
 
 namespace jobbie::log {
 namespace {
 
-constexpr std::size_t kZeroBytes = 1u << 20;
 constexpr std::size_t kSequenceDigits = 16;
 
 std::string_view suffix(SegmentKind kind) {
@@ -27,13 +27,15 @@ std::string_view suffix(SegmentKind kind) {
   return ".new";
 }
 
+/// A little at a time, for the log is written to meanwhile, and its writes must not wait long.
 base::Result<void> fill_with_zeros(File& file, std::uint64_t bytes) {
   if (auto reserved = file.reserve(bytes); !reserved) return reserved;
-  const std::string zeros(std::min<std::uint64_t>(bytes, kZeroBytes), '\0');
+  const std::string zeros(std::min<std::uint64_t>(bytes, base::kWriteOutBytes), '\0');
   for (std::uint64_t at = 0; at < bytes; at += zeros.size()) {
     const auto piece = std::string_view(zeros).substr(
         0, static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), bytes - at)));
     if (auto written = file.write_at(at, piece); !written) return written;
+    if (auto out = file.write_out(at, piece.size()); !out) return out;
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // The file layer with checksums, over whatever the system's own layer is.
 #include "store/checked_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <sqlite3.h>
 #include <string_view>
 
+#include "base/write_out.hpp"
 #include "store/read_window.hpp"
 
 namespace jobbie::store {
@@ -18,10 +20,16 @@ struct CheckedFile {
   sqlite3_file base;
   bool checked;        ///< the header says that pages carry sums
   ReadWindow* window;  ///< owned; null for those who do not read ahead
+  const WriteOut* out;  ///< null for those who leave it to the sync
+  // What was written and did not go out yet.
+  sqlite3_int64 first;
+  sqlite3_int64 end;
+  std::size_t bytes;
 };
 
-/// What read_ahead() asks the file for, among the numbers that SQLite leaves to others.
+/// What read_ahead() and write_behind() ask the file for, among the numbers that SQLite leaves to others.
 constexpr int kReadAhead = 0x4a'0b'b1;
+constexpr int kWriteBehind = 0x4a'0b'b2;
 
 sqlite3_vfs* system_files() { return sqlite3_vfs_find(nullptr); }
 
@@ -82,7 +90,23 @@ int file_read(sqlite3_file* file, void* buffer, int amount, sqlite3_int64 offset
   return SQLITE_OK;
 }
 
-int file_write(sqlite3_file* file, const void* buffer, int amount, sqlite3_int64 offset) {
+void send_out(CheckedFile& self) {
+  if (self.bytes == 0) return;
+  self.out->range(static_cast<std::uint64_t>(self.first),
+                  static_cast<std::uint64_t>(self.end - self.first));
+  self.bytes = 0;
+}
+
+void note_written(CheckedFile& self, int amount, sqlite3_int64 offset) {
+  if (self.out == nullptr) return;
+  const auto end = offset + amount;
+  self.first = self.bytes == 0 ? offset : std::min(self.first, offset);
+  self.end = self.bytes == 0 ? end : std::max(self.end, end);
+  self.bytes += static_cast<std::size_t>(amount);
+  if (self.bytes >= base::kWriteOutBytes) send_out(self);
+}
+
+int write_page(sqlite3_file* file, const void* buffer, int amount, sqlite3_int64 offset) {
   auto* self = self_of(file);
   const char* bytes = static_cast<const char*>(buffer);
   if (offset == 0 && amount >= 24) self->checked = header_promises_sums(bytes);
@@ -95,10 +119,19 @@ int file_write(sqlite3_file* file, const void* buffer, int amount, sqlite3_int64
   return methods(file).xWrite(inner(file), page.data(), amount, offset);
 }
 
+int file_write(sqlite3_file* file, const void* buffer, int amount, sqlite3_int64 offset) {
+  const int result = write_page(file, buffer, amount, offset);
+  if (result == SQLITE_OK) note_written(*self_of(file), amount, offset);
+  return result;
+}
+
 int file_truncate(sqlite3_file* file, sqlite3_int64 size) {
   return methods(file).xTruncate(inner(file), size);
 }
-int file_sync(sqlite3_file* file, int flags) { return methods(file).xSync(inner(file), flags); }
+int file_sync(sqlite3_file* file, int flags) {
+  send_out(*self_of(file));
+  return methods(file).xSync(inner(file), flags);
+}
 int file_size(sqlite3_file* file, sqlite3_int64* size) {
   return methods(file).xFileSize(inner(file), size);
 }
@@ -121,6 +154,10 @@ int file_control(sqlite3_file* file, int what, void* value) {
   if (what == kReadAhead) {
     if (self_of(file)->window == nullptr)
       self_of(file)->window = std::make_unique<ReadWindow>().release();
+    return SQLITE_OK;
+  }
+  if (what == kWriteBehind) {
+    self_of(file)->out = static_cast<const WriteOut*>(value);
     return SQLITE_OK;
   }
   return methods(file).xFileControl(inner(file), what, value);
@@ -159,6 +196,8 @@ int vfs_open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int*
   self->base.pMethods = nullptr;
   self->checked = false;
   self->window = nullptr;
+  self->out = nullptr;
+  self->bytes = 0;
   const int result = system->xOpen(system, name, inner(file), flags, out_flags);
   if (result == SQLITE_OK) self->base.pMethods = &kCheckedMethods;
   return result;
@@ -233,6 +272,10 @@ bool has_checksums(Connection& connection) {
   return sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_RESERVE_BYTES, &bytes) ==
              SQLITE_OK &&
          bytes == static_cast<int>(kPageSumBytes);
+}
+
+void write_behind(Connection& connection, const WriteOut& out) {
+  sqlite3_file_control(connection.handle(), "main", kWriteBehind, const_cast<WriteOut*>(&out));
 }
 
 void read_ahead(Connection& connection) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "store/files.hpp"
 #include "store/page_sums.hpp"
 #include "store/sqlite.hpp"
 
@@ -21,6 +22,10 @@ namespace jobbie::store {
 [[nodiscard]] base::Result<void> begin_checksums(Connection& connection);
 /// Whether the file says that it has checksums.
 [[nodiscard]] bool has_checksums(Connection& connection);
+
+/// For a connection that writes much: what it writes to the main file goes to the disk a little at a
+/// time, so that the sync at the end does not hold up those of the log. `out` is of the same file.
+void write_behind(Connection& connection, const WriteOut& out);
 
 /// For a connection that only reads, and often the whole of a table: pages near one another are
 /// read together.

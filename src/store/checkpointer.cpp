@@ -4,6 +4,8 @@
 #include <sqlite3.h>
 #include <utility>
 
+#include "store/checked_file.hpp"
+
 namespace jobbie::store {
 namespace {
 
@@ -11,14 +13,15 @@ constexpr std::size_t kCheckpointerCache = std::size_t{1} << 20;
 
 }  // namespace
 
-base::Result<void> Checkpointer::start(const std::string& path, std::chrono::milliseconds interval,
-                                       std::uint64_t durable) {
-  auto connection = Connection::open(path, Access::read_write, kCheckpointerCache);
+base::Result<void> Checkpointer::start(const Begin& begin) {
+  auto connection = Connection::open(begin.path, Access::read_write, kCheckpointerCache);
   if (!connection) return std::unexpected(std::move(connection).error());
   connection_ = *std::move(connection);
-  interval_ = interval;
-  index_ = durable;
-  durable_index_.store(durable);
+  write_behind(connection_, begin.file);
+  wal_path_ = begin.path + "-wal";
+  interval_ = begin.interval;
+  index_ = begin.durable;
+  durable_index_.store(begin.durable);
   thread_ = std::thread([this] { loop(); });
   return {};
 }
@@ -89,6 +92,8 @@ void Checkpointer::run_once(std::uint64_t index) {
   using Source = TroubleBox::Source;
   // After a failed sync nobody knows what the disk holds: nothing more may be called durable.
   if (trouble_.lasts(Source::checkpointer)) return;
+  // Its sync comes first in a run. Nobody locks this file, so it may be closed again.
+  WriteOut(wal_path_).all();
   int in_wal = 0;
   int copied = 0;
   const int result = sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr,

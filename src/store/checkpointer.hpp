@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/result.hpp"
+#include "store/files.hpp"
 #include "store/sqlite.hpp"
 #include "store/trouble.hpp"
 
@@ -31,9 +32,13 @@ class Checkpointer {
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
-  /// Everything up to `durable` is known to be synced.
-  base::Result<void> start(const std::string& path, std::chrono::milliseconds interval,
-                           std::uint64_t durable);
+  struct Begin {
+    std::string path;
+    const WriteOut& file;  ///< of the same path; must outlive it
+    std::chrono::milliseconds interval{};
+    std::uint64_t durable = 0;  ///< everything up to here is known to be synced
+  };
+  base::Result<void> start(const Begin& begin);
   void stop();
 
   /// The writer's: a transaction with this index is committed, and the write-ahead log has so many
@@ -53,6 +58,7 @@ class Checkpointer {
   void run_once(std::uint64_t index);
 
   TroubleBox& trouble_;
+  std::string wal_path_;
   Connection connection_;
   std::chrono::milliseconds interval_{};
   std::atomic<std::uint64_t> durable_index_{0};

@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fcntl.h>
 #include <memory>
+#include <optional>
 #include <sqlite3.h>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,30 +37,6 @@ base::Result<void> remove_copy(const std::string& path) {
     if (auto removed = remove_file(path + suffix); !removed) return removed;
   return {};
 }
-
-/// The kernel begins to write what it was given, so that the sync at the end is short and does not
-/// hold up the syncs of the log.
-class WriteBehind {
- public:
-  explicit WriteBehind(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {}
-  ~WriteBehind() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  WriteBehind(const WriteBehind&) = delete;
-  WriteBehind& operator=(const WriteBehind&) = delete;
-  /// A hint: what goes wrong shows at the sync.
-  void begin(std::uint64_t upto) {
-    if (fd_ < 0 || upto <= begun_) return;
-    static_cast<void>(::sync_file_range(fd_, static_cast<off64_t>(begun_),
-                                        static_cast<off64_t>(upto - begun_),
-                                        SYNC_FILE_RANGE_WRITE));
-    begun_ = upto;
-  }
-
- private:
-  int fd_;
-  std::uint64_t begun_ = 0;
-};
 
 class Copy {
  public:
@@ -100,6 +75,7 @@ class Copy {
     // Pages get checksums once the file has a header that says so, and the copy's own may be the
     // last that is written.
     if (auto header = target_.exec("PRAGMA user_version = 1"); !header) return header;
+    write_behind(target_, out_.emplace(to_));
     auto source = Connection::open(from_, Access::read_only, kCopyCache);
     if (!source) return std::unexpected(std::move(source).error());
     source_ = *std::move(source);
@@ -126,7 +102,6 @@ class Copy {
                            const std::function<void(const CopyProgress&)>& progress) {
     const Backup backup(sqlite3_backup_init(target_.handle(), "main", source_.handle(), "main"));
     if (!backup) return std::unexpected(target_.error());
-    WriteBehind behind(to_);
     for (int step = SQLITE_OK; step != SQLITE_DONE;) {
       if (cancelled.load())
         return std::unexpected(refusal(kCancelled, "The copy of the database was cancelled."));
@@ -137,8 +112,6 @@ class Copy {
       const auto left =
           kPageBytes * static_cast<std::uint64_t>(sqlite3_backup_remaining(backup.get()));
       if (auto kept_up = look_at_wal(total); !kept_up) return kept_up;
-      // Pages wait in the cache before they are written.
-      behind.begin(std::max(total - left, std::uint64_t{kCopyCache}) - kCopyCache);
       if (progress) progress({.bytes = total - left, .total = total});
     }
     return {};
@@ -163,6 +136,7 @@ class Copy {
 
   std::string from_;
   std::string to_;
+  std::optional<WriteOut> out_;
   Connection source_;
   Connection target_;
   Copied copied_;

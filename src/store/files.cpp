@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "base/write_out.hpp"
 #include "store/sqlite.hpp"
 
 namespace jobbie::store {
@@ -47,6 +48,23 @@ base::Result<void> sync_folder_of(const std::string& path) {
 }
 
 base::Result<void> sync_file(const std::string& path) { return sync(path, 0, "sync"); }
+
+WriteOut::WriteOut(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+
+WriteOut::~WriteOut() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void WriteOut::range(std::uint64_t offset, std::uint64_t bytes) const {
+  if (fd_ >= 0) static_cast<void>(base::write_out(fd_, offset, bytes));
+}
+
+void WriteOut::all() const {
+  struct stat info {};
+  if (fd_ < 0 || ::fstat(fd_, &info) != 0) return;
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  for (std::uint64_t at = 0; at < size; at += base::kWriteOutBytes) range(at, base::kWriteOutBytes);
+}
 
 base::Result<void> rename_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) == 0) return {};

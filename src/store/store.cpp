@@ -41,6 +41,7 @@ class Store::Impl {
                                                             std::size_t limit);
 
   std::string path;
+  std::optional<WriteOut> file;  ///< before all connections: it must outlive them
   std::uint64_t last_index = 0;  ///< handed over
   TroubleBox trouble;
   Overlay overlay;
@@ -90,7 +91,11 @@ base::Result<void> Store::Impl::open(const Options& options) {
     return opened;
   search_time = options.search_time;
   searchers.begin(path, std::max<std::size_t>(1, options.searchers), reader_cache);
-  if (auto started = checkpointer.start(path, options.checkpoint_every, state->applied_index);
+  file.emplace(path);
+  if (auto started = checkpointer.start({.path = path,
+                                         .file = *file,
+                                         .interval = options.checkpoint_every,
+                                         .durable = state->applied_index});
       !started)
     return started;
   writer.set_max_pages(options.max_pages);
