@@ -40,7 +40,7 @@ bool Driver::store_is_behind() const {
 bool Driver::wait_for_store() {
   // A store in trouble does not catch up: writes are refused instead, and reads go on.
   if (!store_is_behind() || store_->trouble()) return false;
-  if (store_->idle()) hand_over();
+  if (store_->wants_more()) hand_over();
   store_->wait_until_written(handed_index_, kStorePatience);
   return store_is_behind();
 }
@@ -53,7 +53,7 @@ bool Driver::may_write() const { return serving_ && !disk_is_full(0); }
 
 base::Result<void> Driver::upkeep() {
   const auto now = clock_.steady_us();
-  if (unhanded_rows_ > 0 && store_->idle() &&
+  if (unhanded_rows_ > 0 && store_->wants_more() &&
       (now >= next_hand_over_us_ || unhanded_rows_ >= kRowsAtOnce))
     hand_over();
   if (now >= next_tick_us_) {
@@ -123,7 +123,7 @@ std::int64_t Driver::patience_us() {
   std::int64_t until = std::min(next_tick_us_, next_upkeep_us_);
   if (const auto deadline = waiters_.next_deadline_us()) until = std::min(until, *deadline);
   if (unhanded_rows_ > 0)
-    until = std::min(until, store_->idle() ? next_hand_over_us_ : now + kStorePollUs);
+    until = std::min(until, store_->wants_more() ? next_hand_over_us_ : now + kStorePollUs);
   if (const auto due = engine_->next_deadline(); may_act && due != base::kNever && !is_ticking()) {
     const auto left_ms = std::clamp<std::int64_t>((due - log_clock_->now()).ms, 0, 1000);
     until = std::min(until, now + left_ms * 1000);

@@ -22,6 +22,8 @@ namespace {
 
 /// Dead jobs read from the file at a time.
 constexpr std::size_t kDeadPage = 1'000;
+/// Written in about the time in which the node makes a large hand-over of what it has collected.
+constexpr std::uint64_t kLittleLeft_rows = 20'000;
 
 }  // namespace
 
@@ -234,6 +236,10 @@ void Store::write(std::uint64_t index, command::Changes changes) {
 Store::Lag Store::lag() const {
   const auto lag = impl_->overlay.lag();
   return {.rows = lag.rows, .bytes = lag.bytes, .batches = lag.batches};
+}
+
+bool Store::wants_more() const {
+  return impl_->overlay.lag().rows <= impl_->writer.rows_under_way() + kLittleLeft_rows;
 }
 
 std::uint64_t Store::written_index() const { return impl_->writer.written_index(); }

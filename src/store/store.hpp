@@ -110,8 +110,8 @@ class Store {
     std::uint64_t batches = 0;
   };
   [[nodiscard]] Lag lag() const;
-  /// Everything handed over is written: the next hand-over begins at once.
-  [[nodiscard]] bool idle() const { return lag().batches == 0; }
+  /// Little of what was handed over is left to write: what comes now is there when it is wanted.
+  [[nodiscard]] bool wants_more() const;
 
   [[nodiscard]] std::uint64_t written_index() const;
   /// Synced: the log may be cut up to here. Advances with the checkpointer's runs.

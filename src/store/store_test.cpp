@@ -61,7 +61,7 @@ TEST(Store, ANewOneIsEmpty) {
   ASSERT_TRUE(store);
   EXPECT_EQ(store->applied_index(), 0U);
   EXPECT_EQ(store->durable_index(), 0U);
-  EXPECT_TRUE(store->idle());
+  EXPECT_EQ(store->lag().batches, 0u);
   const auto loaded = load_all(*store);
   ASSERT_TRUE(loaded.has_value());
   EXPECT_TRUE(*loaded == Reference{});

@@ -22,7 +22,7 @@ constexpr std::uint64_t kMostPages = 4'294'967'294;
 /// While no more than this is left to write there is no hurry: threads that have answers to give go
 /// first, every so many rows.
 constexpr std::uint64_t kHurryRows = 40'000;
-constexpr std::size_t kRowsBetweenYields = 32;
+constexpr std::uint64_t kRowsBetweenYields = 32;
 
 const model::JobRecord* job_of(const command::Change& change) {
   const auto* item = std::get_if<command::Item>(&change);
@@ -110,7 +110,9 @@ void Writer::loop() {
 bool Writer::write(const std::vector<const HandOver*>& batch) {
   if (batch.empty()) return true;
   if (trouble_.lasts(TroubleBox::Source::writer)) return false;
-  if (!write_rows(batch)) {
+  const bool written = write_rows(batch);
+  rows_under_way_.store(0);
+  if (!written) {
     roll_back(connection_.error());
     return false;
   }
@@ -143,10 +145,13 @@ bool Writer::write_rows(const std::vector<const HandOver*>& batch) {
   if (!bound_file() || !connection_.exec("BEGIN IMMEDIATE")) return false;
   const auto last = last_versions(batch);
   const bool hurries = overlay_.lag().rows > kHurryRows;
-  std::size_t rows = 0;
+  std::uint64_t rows = 0;
   for (const auto* hand_over : batch) {
     for (const auto& change : hand_over->changes) {
-      if (!hurries && ++rows % kRowsBetweenYields == 0) std::this_thread::yield();
+      if (++rows % kRowsBetweenYields == 0) {
+        rows_under_way_.store(rows);
+        if (!hurries) std::this_thread::yield();
+      }
       if (!last.empty()) {
         const auto* job = job_of(change);
         if (job != nullptr && last.at(job->id.sequence()) != hand_over->number) continue;

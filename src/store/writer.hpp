@@ -51,6 +51,8 @@ class Writer {
   /// Of the file; zero is no bound. From the next transaction on.
   void set_max_pages(std::uint64_t pages) { max_pages_.store(pages); }
 
+  /// Of the transaction that is not committed, how much is written: at least so many rows.
+  [[nodiscard]] std::uint64_t rows_under_way() const { return rows_under_way_.load(); }
   [[nodiscard]] std::uint64_t written_index() const { return written_index_.load(); }
   bool wait_until_written(std::uint64_t index, std::chrono::milliseconds timeout);
 
@@ -80,6 +82,7 @@ class Writer {
   std::function<void()> on_written_;
   int wal_pages_ = 0;  ///< after the latest commit
   bool busy_sweeping_ = false;
+  std::atomic<std::uint64_t> rows_under_way_{0};
   std::atomic<std::uint64_t> written_index_{0};
   std::atomic<std::uint64_t> max_pages_{0};
   std::uint64_t bounded_pages_ = 0;  ///< the bound that the connection knows
