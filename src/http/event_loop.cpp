@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "base/check.hpp"
@@ -14,6 +15,9 @@ namespace {
 
 constexpr std::int64_t kMinTick_ms = 5;
 constexpr std::int64_t kMaxTick_ms = 250;
+/// An answer of the node follows its request within a write to the disk, and the client's next
+/// request soon after: to sleep for so short a time costs more than to stay awake.
+constexpr std::chrono::microseconds kStayAwake{50};
 
 /// Deadlines are kept to about a quarter of the shortest of them.
 std::int64_t tick_length_ms(const Limits& limits) {
@@ -106,7 +110,21 @@ void EventLoop::run() {
   thread_ = std::this_thread::get_id();
   const auto work = asio::make_work_guard(context_);
   wait_for_sockets();
-  context_.run();
+  while (!context_.stopped()) {
+    context_.run_one();
+    stay_awake();
+  }
+}
+
+void EventLoop::stay_awake() {
+  auto last = std::chrono::steady_clock::now();
+  while (!context_.stopped()) {
+    const bool busy = context_.poll() > 0;
+    const auto now = std::chrono::steady_clock::now();
+    if (busy) last = now;
+    if (now - last >= kStayAwake) return;
+    if (!busy) std::this_thread::yield();
+  }
 }
 
 void EventLoop::ask_to_stop() {

@@ -117,6 +117,8 @@ class EventLoop final : public Loop {
   void run_posted();
   void run_again();
   void wait_for_sockets();
+  /// Looks for more to do until nothing has come for a while.
+  void stay_awake();
   void end_turn();
   void schedule_tick();
   void tick();
