@@ -13,7 +13,13 @@ bool write_out(int fd, std::uint64_t offset, std::uint64_t bytes) {
   if (::sync_file_range(fd, static_cast<off64_t>(offset), static_cast<off64_t>(bytes),
                         kWriteAndWait) == 0)
     return true;
-  return errno == ENOSYS || errno == EINVAL || errno == ESPIPE;
+  return errno != EIO && errno != ENOSPC && errno != EDQUOT && errno != EBADF;
+}
+
+void begin_write_out(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  static_cast<void>(::sync_file_range(fd, static_cast<off64_t>(offset),
+                                      static_cast<off64_t>(bytes), SYNC_FILE_RANGE_WRITE));
 }
 
 }  // namespace jobbie::base

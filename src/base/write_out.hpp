@@ -12,7 +12,11 @@ inline constexpr std::size_t kWriteOutBytes = std::size_t{256} << 10;
 
 /// Has the system write what it keeps of these bytes of a file in memory, and waits for it. The
 /// sync that has to follow is short then: only a sync makes anything durable. False with errno:
-/// some of it could not be written. Where the system cannot do this nothing happens, and it is true.
+/// some of it could not be written, and the next sync through this descriptor does not tell it
+/// again. Where the system cannot or may not do this nothing happens, and it is true.
 [[nodiscard]] bool write_out(int fd, std::uint64_t offset, std::uint64_t bytes);
+
+/// Only begins it: a hint.
+void begin_write_out(int fd, std::uint64_t offset, std::uint64_t bytes);
 
 }  // namespace jobbie::base

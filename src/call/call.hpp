@@ -47,8 +47,9 @@ enum class Trouble : std::uint8_t {
   too_slow,    ///< a search took longer than it may: 422
   behind,      ///< the database is too far behind to search in: 503
   revoked,     ///< the caller's key is gone: 401
+  removed,     ///< the node is no longer in its cluster: 503, ask another one
 };
-inline constexpr Trouble kLastTrouble = Trouble::revoked;
+inline constexpr Trouble kLastTrouble = Trouble::removed;
 
 /// Questions that the node answers from its own state, after everything it has applied.
 struct JobQuery {

@@ -25,6 +25,8 @@ constexpr milliseconds kLongestRetryAfter{30'000};
 constexpr milliseconds kStreamSilence{45'000};
 /// What a request that is given up may still take to be answered.
 constexpr milliseconds kLastWord{1000};
+/// The code of a node that has left its cluster.
+constexpr std::string_view kRemoved = "removed";
 
 Error refusal(const Response& response) {
   Error error{.failure = Failure::refused, .status = response.status};
@@ -177,8 +179,13 @@ Result<Answer> Client::send_once(const Request& request, bool& sent) {
   }
   if (!head) return std::unexpected(head.error());
   if (auto body = exchange->read_body(*head, patience); !body) return std::unexpected(body.error());
+  if (head->status >= 400) {
+    Error refused = refusal(*head);
+    // Under the same name there may be other nodes, on another connection.
+    if (refused.code != kRemoved) pool_->give_back(std::move(*exchange));
+    return std::unexpected(std::move(refused));
+  }
   pool_->give_back(std::move(*exchange));
-  if (head->status >= 400) return std::unexpected(refusal(*head));
   return Answer{.status = head->status, .body = std::move(head->body)};
 }
 
@@ -191,7 +198,8 @@ Result<Answer> Client::send(const Request& request) {
     bool again = false;
     switch (error.failure) {
       case Failure::refused:
-        again = (error.status == 429 || error.status == 503) && error.code != "outcome_unknown";
+        again = (error.status == 429 || error.status == 503) && error.code != "outcome_unknown" &&
+                (error.code != kRemoved || attempt == 0);
         break;
       case Failure::unreachable:
         again = pool_->options.retry_connect;

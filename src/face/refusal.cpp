@@ -114,6 +114,11 @@ Problem problem_of(call::Trouble trouble) {
               .code = "database_behind",
               .detail = "The database is behind what was acknowledged; try again soon.",
               .retry_after_s = kRetryLater_s};
+    case call::Trouble::removed:
+      return {.status = 503,
+              .code = "removed",
+              .detail = "This node was removed from its cluster; ask another one.",
+              .retry_after_s = kRetrySoon_s};
     case call::Trouble::revoked:
       return {.status = 401,
               .code = "unauthorized",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <random>
 #include <thread>
 #include <utility>
@@ -25,6 +26,13 @@ std::int64_t tick_length_ms(const Limits& limits) {
       std::min({limits.header_time.ms, limits.body_time.ms, limits.idle_time.ms,
                 limits.write_time.ms, limits.linger_time.ms, limits.handshake_time.ms});
   return std::clamp(shortest / 4, kMinTick_ms, kMaxTick_ms);
+}
+
+/// Processor time of the thread that asks.
+std::chrono::nanoseconds thread_time() {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
 std::uint64_t random_seed() {
@@ -117,13 +125,18 @@ void EventLoop::run() {
 }
 
 void EventLoop::stay_awake() {
-  auto last = std::chrono::steady_clock::now();
-  while (!context_.stopped()) {
-    const bool busy = context_.poll() > 0;
+  auto at = std::chrono::steady_clock::now();
+  if (awake_.is_due(at.time_since_epoch())) awake_.look(at.time_since_epoch(), thread_time());
+  auto last = at;
+  while (awake_.pays() && !context_.stopped() && at - last < kStayAwake) {
+    const bool came = context_.poll() > 0;
+    if (!came) std::this_thread::yield();
     const auto now = std::chrono::steady_clock::now();
-    if (busy) last = now;
-    if (now - last >= kStayAwake) return;
-    if (!busy) std::this_thread::yield();
+    if (came)
+      last = now;
+    else
+      awake_.note_waited(now - at);
+    at = now;
   }
 }
 

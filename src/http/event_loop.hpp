@@ -22,6 +22,7 @@
 #include "http/server.hpp"
 #include "http/sockets.hpp"
 #include "http/tls.hpp"
+#include "http/wakefulness.hpp"
 
 namespace jobbie::http {
 
@@ -117,7 +118,7 @@ class EventLoop final : public Loop {
   void run_posted();
   void run_again();
   void wait_for_sockets();
-  /// Looks for more to do until nothing has come for a while.
+  /// Looks for more to do until nothing has come for a while, where that pays.
   void stay_awake();
   void end_turn();
   void schedule_tick();
@@ -130,6 +131,7 @@ class EventLoop final : public Loop {
   asio::io_context context_{1};
   asio::steady_timer timer_{context_};
   SocketSet sockets_{context_};
+  Wakefulness awake_;
   const std::int64_t tick_ms_;
   std::int64_t now_ms_ = 0;
   DateLine date_;

@@ -39,6 +39,9 @@ class SimFile final : public File {
     disk_.bytes_read_ += count;
     return count;
   }
+  base::Result<void> write_out(std::uint64_t, std::uint64_t) override {
+    return disk_.write_out(*node_);
+  }
   base::Result<void> sync() override { return disk_.sync(*node_); }
   base::Result<std::uint64_t> size() override { return node_->cache.size(); }
   base::Result<void> reserve(std::uint64_t bytes) override {
@@ -123,6 +126,14 @@ base::Result<void> SimDisk::write(Node& node, std::uint64_t offset, std::string_
     node.dirty.insert(sector);
   if (verdict.error) return std::unexpected(*verdict.error);
   return {};
+}
+
+/// Nothing is durable after it, but it may be what fails.
+base::Result<void> SimDisk::write_out(Node& node) {
+  const auto verdict = begin_operation();
+  if (!verdict.error) return {};
+  if (!verdict.partly) node.dirty.clear();
+  return std::unexpected(*verdict.error);
 }
 
 base::Result<void> SimDisk::sync(Node& node) {

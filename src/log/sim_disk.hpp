@@ -81,6 +81,7 @@ class SimDisk final : public Disk {
   };
   Verdict begin_operation();
   base::Result<void> write(Node& node, std::uint64_t offset, std::string_view bytes);
+  base::Result<void> write_out(Node& node);
   base::Result<void> sync(Node& node);
   base::Result<void> change_directory(Directory next);
   [[nodiscard]] std::uint64_t used() const;

@@ -341,10 +341,8 @@ void Driver::manage(std::unique_ptr<call::Call> call) {
     });
   }
   if (!transport_->send(log_->leader_id(), wire(Kind::manage),
-                        cluster::encode_manage(next_manage_, change))) {
-    call->trouble = call::Trouble::no_leader;
-    return outbox_.add(std::move(call));
-  }
+                        cluster::encode_manage(next_manage_, change)))
+    return give_back(std::move(call), call::Trouble::no_leader);
   managing_.emplace(next_manage_++, std::move(call));
 }
 

@@ -20,6 +20,8 @@ void Driver::take_question(std::unique_ptr<call::Call> call) {
                            std::holds_alternative<call::ClusterChange>(call->query);
   const bool fresh = seen_index_ <= applied_index_ || about_nodes;
   if (transport_ == nullptr || (!call->strong && fresh)) return answer_question(std::move(call));
+  // Here the state gets no newer.
+  if (log_->removed()) return give_back(std::move(call), call::Trouble::no_leader);
   Deferred deferred{
       .call = std::move(call), .index = seen_index_, .since_us = now_us_, .asked_us = now_us_};
   if (deferred.call->strong) {

@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 
 #include "base/check.hpp"
+#include "base/write_out.hpp"
 #include "peer/failure.hpp"
 #include "peer/seal.hpp"
 
@@ -23,8 +24,6 @@ namespace {
 constexpr std::string_view kPrefix = "incoming-";
 constexpr std::string_view kPart = ".part";
 constexpr std::string_view kWhole = ".snapshot";
-/// Synced piece by piece: one long sync at the end would hold up the log's.
-constexpr std::uint64_t kSyncBytes = std::uint64_t{16} << 20;
 constexpr std::size_t kNameBytes = 8;
 
 std::unexpected<base::Error> file_failure(const std::string& path) {
@@ -105,7 +104,8 @@ ArrivingFile::ArrivingFile(ArrivingFile&& other) noexcept
       folder_(std::move(other.folder_)),
       name_(std::move(other.name_)),
       left_(other.left_),
-      unsynced_(other.unsynced_),
+      outside_(other.outside_),
+      inside_(other.inside_),
       digest_(std::move(other.digest_)) {}
 
 ArrivingFile::~ArrivingFile() {
@@ -134,16 +134,17 @@ base::Result<void> ArrivingFile::write(std::string_view bytes) {
   if (bytes.size() > left_) return failure("incomplete", "more came than was announced");
   digest_.add(bytes);
   left_ -= bytes.size();
-  unsynced_ += bytes.size();
+  inside_ += bytes.size();
   while (!bytes.empty()) {
     const auto written = ::write(descriptor_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return file_failure(part_path());
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
-  if (unsynced_ < kSyncBytes) return {};
-  unsynced_ = 0;
-  if (::fdatasync(descriptor_) != 0) return file_failure(part_path());
+  // Piece by piece: one long sync at the end would hold up the log's.
+  if (inside_ < base::kWriteOutBytes) return {};
+  if (!base::write_out(descriptor_, outside_, inside_)) return file_failure(part_path());
+  outside_ += std::exchange(inside_, 0);
   return {};
 }
 

@@ -77,7 +77,8 @@ class ArrivingFile {
   std::string folder_;
   std::string name_;  ///< without what tells a part from a whole
   std::uint64_t left_;
-  std::uint64_t unsynced_ = 0;
+  std::uint64_t outside_ = 0;  ///< bytes on their way to the disk …
+  std::uint64_t inside_ = 0;   ///< … and behind them those in memory alone
   Digest digest_;
 };
 

@@ -20,7 +20,7 @@ struct CheckedFile {
   sqlite3_file base;
   bool checked;        ///< the header says that pages carry sums
   ReadWindow* window;  ///< owned; null for those who do not read ahead
-  const WriteOut* out;  ///< null for those who leave it to the sync
+  WriteOut* out;        ///< null for those who leave it to the sync
   // What was written and did not go out yet.
   sqlite3_int64 first;
   sqlite3_int64 end;
@@ -157,7 +157,7 @@ int file_control(sqlite3_file* file, int what, void* value) {
     return SQLITE_OK;
   }
   if (what == kWriteBehind) {
-    self_of(file)->out = static_cast<const WriteOut*>(value);
+    self_of(file)->out = static_cast<WriteOut*>(value);
     return SQLITE_OK;
   }
   return methods(file).xFileControl(inner(file), what, value);
@@ -274,8 +274,8 @@ bool has_checksums(Connection& connection) {
          bytes == static_cast<int>(kPageSumBytes);
 }
 
-void write_behind(Connection& connection, const WriteOut& out) {
-  sqlite3_file_control(connection.handle(), "main", kWriteBehind, const_cast<WriteOut*>(&out));
+void write_behind(Connection& connection, WriteOut& out) {
+  sqlite3_file_control(connection.handle(), "main", kWriteBehind, &out);
 }
 
 void read_ahead(Connection& connection) {

@@ -93,7 +93,9 @@ void Checkpointer::run_once(std::uint64_t index) {
   // After a failed sync nobody knows what the disk holds: nothing more may be called durable.
   if (trouble_.lasts(Source::checkpointer)) return;
   // Its sync comes first in a run. Nobody locks this file, so it may be closed again.
-  WriteOut(wal_path_).all();
+  WriteOut wal(wal_path_);
+  wal.all();
+  if (wal.has_failed()) return trouble_.set(Source::checkpointer, wal.sync().error());
   int in_wal = 0;
   int copied = 0;
   const int result = sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr,

@@ -34,7 +34,7 @@ class Checkpointer {
 
   struct Begin {
     std::string path;
-    const WriteOut& file;  ///< of the same path; must outlive it
+    WriteOut& file;  ///< of the same path; must outlive it
     std::chrono::milliseconds interval{};
     std::uint64_t durable = 0;  ///< everything up to here is known to be synced
   };

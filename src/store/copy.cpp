@@ -52,7 +52,8 @@ class Copy {
     if (auto single = target_.exec("PRAGMA journal_mode = DELETE"); !single)
       return std::unexpected(std::move(single).error());
     target_ = {};
-    if (auto synced = sync_file(to_); !synced) return std::unexpected(std::move(synced).error());
+    // By the description that would know of a failure meanwhile.
+    if (auto synced = out_->sync(); !synced) return std::unexpected(std::move(synced).error());
     if (auto synced = sync_folder_of(to_); !synced)
       return std::unexpected(std::move(synced).error());
     copied_.bytes = file_bytes(to_);

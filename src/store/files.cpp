@@ -9,6 +9,7 @@
 #include <limits>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -49,21 +50,32 @@ base::Result<void> sync_folder_of(const std::string& path) {
 
 base::Result<void> sync_file(const std::string& path) { return sync(path, 0, "sync"); }
 
-WriteOut::WriteOut(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+WriteOut::WriteOut(std::string path)
+    : path_(std::move(path)), fd_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {}
 
 WriteOut::~WriteOut() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void WriteOut::range(std::uint64_t offset, std::uint64_t bytes) const {
-  if (fd_ >= 0) static_cast<void>(base::write_out(fd_, offset, bytes));
+void WriteOut::range(std::uint64_t offset, std::uint64_t bytes) {
+  if (fd_ < 0) return;
+  base::begin_write_out(fd_, offset, bytes);
+  if (!base::write_out(fd_, offset_, bytes_) && reason_ == 0) reason_ = errno;
+  offset_ = offset;
+  bytes_ = bytes;
 }
 
-void WriteOut::all() const {
-  struct stat info {};
-  if (fd_ < 0 || ::fstat(fd_, &info) != 0) return;
-  const auto size = static_cast<std::uint64_t>(info.st_size);
+void WriteOut::all() {
+  const auto size = file_bytes(path_);
   for (std::uint64_t at = 0; at < size; at += base::kWriteOutBytes) range(at, base::kWriteOutBytes);
+  range(0, 0);
+}
+
+base::Result<void> WriteOut::sync() {
+  if (fd_ < 0) return sync_file(path_);
+  if (reason_ == 0 && ::fsync(fd_) != 0) reason_ = errno;
+  if (reason_ == 0) return {};
+  return failed(kSyncFailed, "sync", path_, reason_);
 }
 
 base::Result<void> rename_file(const std::string& from, const std::string& to) {

@@ -11,25 +11,33 @@ namespace jobbie::store {
 /// A file whose name is not on the disk yet would be lost with everything synced into it.
 base::Result<void> sync_folder_of(const std::string& path);
 base::Result<void> sync_file(const std::string& path);
-/// What is written to a file is brought to the disk ahead of its sync: base::write_out. What goes
-/// wrong is left for the sync to tell, which has a description of its own.
+/// What is written to a file goes to the disk ahead of its sync, a little at a time. Through a
+/// description of its own: whoever has had the file open before still hears of what went wrong.
 ///
 /// The system forgets a process's locks on a file when it closes any description of it, so this has
 /// to outlive all connections to a database.
 class WriteOut {
  public:
-  explicit WriteOut(const std::string& path);
+  explicit WriteOut(std::string path);
   ~WriteOut();
   WriteOut(const WriteOut&) = delete;
   WriteOut& operator=(const WriteOut&) = delete;
 
-  /// Of these bytes, all that is in memory alone, at once.
-  void range(std::uint64_t offset, std::uint64_t bytes) const;
-  /// The whole file, a little at a time.
-  void all() const;
+  /// Begins to write what of these bytes is in memory alone, and waits for those of the call before.
+  void range(std::uint64_t offset, std::uint64_t bytes);
+  /// The whole file, as far as it goes now.
+  void all();
+  /// Makes the whole file durable, unless anything has gone wrong so far.
+  base::Result<void> sync();
+  /// Whether anything that went out has not reached the disk.
+  [[nodiscard]] bool has_failed() const { return reason_ != 0; }
 
  private:
+  std::string path_;
   int fd_;
+  int reason_ = 0;  ///< of the first failure
+  std::uint64_t offset_ = 0;
+  std::uint64_t bytes_ = 0;
 };
 /// The new name replaces a file of that name at once.
 base::Result<void> rename_file(const std::string& from, const std::string& to);

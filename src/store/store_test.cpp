@@ -1,14 +1,18 @@
 // The store from outside: what goes in comes out, at once and after the next start.
 #include "store/store.hpp"
 
+#include <atomic>
 #include <cstdint>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include "store/checked_file.hpp"
 #include "store/store_test_support.hpp"
@@ -273,6 +277,59 @@ TEST(Store, DurableFollowsWritten) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(store->durable_index(), 5U);
   EXPECT_TRUE(store->close().has_value());
+}
+
+/// Whether a process holds a lock on the bytes that SQLite's readers lock, as another one sees it.
+bool is_locked(const std::string& path) {
+  constexpr off_t kReaders = 0x4000'0002;
+  constexpr off_t kReaderBytes = 510;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int fd = ::open(path.c_str(), O_RDWR);
+    struct flock wanted {
+      .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = kReaders, .l_len = kReaderBytes, .l_pid = 0
+    };
+    const bool asked = fd >= 0 && ::fcntl(fd, F_GETLK, &wanted) == 0;
+    ::_exit(asked && wanted.l_type != F_UNLCK ? 1 : 0);
+  }
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
+TEST(Store, HoldsItsFileForAsLongAsItIsOpen) {
+  const TempFolder folder;
+  auto store = open_store(folder.file());
+  ASSERT_TRUE(store);
+  EXPECT_TRUE(is_locked(folder.file()));
+  // Checkpoints and copies open the file by themselves; closing it must not unlock it.
+  store->write(1, of({plain_job(1)}));
+  ASSERT_TRUE(store->wait_until_written(1, kLong));
+  store->request_checkpoint();
+  for (int i = 0; i < 600 && store->durable_index() < 1; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const std::atomic<bool> cancelled = false;
+  ASSERT_TRUE(store->copy_to(folder.file("copy.db"), cancelled, {}).has_value());
+  EXPECT_TRUE(is_locked(folder.file()));
+  ASSERT_TRUE(store->close().has_value());
+  EXPECT_FALSE(is_locked(folder.file()));
+}
+
+TEST(Store, WantsMoreOnceLittleIsLeft) {
+  const TempFolder folder;
+  auto store = Store::open({.path = folder.file(), .max_pages = 1});
+  ASSERT_TRUE(store.has_value());
+  EXPECT_TRUE((*store)->wants_more());
+  std::vector<command::Item> jobs;
+  for (std::uint64_t i = 1; i <= 25'000; ++i) jobs.emplace_back(plain_job(i));
+  (*store)->write(1, of(std::move(jobs)));
+  for (int i = 0; i < 600 && !(*store)->trouble(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ASSERT_TRUE((*store)->trouble());
+  EXPECT_FALSE((*store)->wants_more());
+  (*store)->set_max_pages(0);
+  ASSERT_TRUE((*store)->wait_until_written(1, kLong));
+  EXPECT_TRUE((*store)->wants_more());
+  EXPECT_TRUE((*store)->close().has_value());
 }
 
 TEST(Store, RefusesWhatIsNotItsOwn) {

@@ -161,7 +161,7 @@ class Members(ClusterTest):
         self.assertEqual((away.status()["role"], away.status()["leader"]), ("removed", None))
         self.assertNotIn(away.name, [row["name"] for row in away.status()["nodes"]])
         answer = away.call("POST", "/enqueue", {"queue": "q", "payload": {}}, timeout=20)
-        self.assertEqual(answer.status, 503, answer.body)
+        self.assertEqual((answer.status, answer.json["code"]), (503, "removed"), answer.body)
         cluster.wait_serving(others)
         self.assertEqual(others[0].status()["term"], term, "it disturbs nobody")
 

@@ -236,7 +236,8 @@ TEST_F(EnqueueTest, TellsRefusalsAndTroubles) {
       {call::Trouble::no_leader, 503, "no_leader"},
       {call::Trouble::stopping, 503, "stopping"},
       {call::Trouble::disk_full, 507, "disk_full"},
-      {call::Trouble::lost_track, 503, "outcome_unknown"}};
+      {call::Trouble::lost_track, 503, "outcome_unknown"},
+      {call::Trouble::removed, 503, "removed"}};
   for (const auto& [trouble, status, code] : troubles) {
     exchange->trouble = trouble;
     const auto out = answer(*exchange);

@@ -380,7 +380,7 @@ async function ask<T>(method: string, path: string, body?: string, raw: Readonly
   }
   connection.heard()
   if (answer.status === 401) session.refused()
-  if (answer.status === 503 && text.includes('"no_leader"')) connection.leaderless()
+  if (answer.status === 503 && /"(no_leader|removed)"/.test(text)) connection.leaderless()
   if (!answer.ok) throw refusal(answer.status, text)
   return (text ? parseAnswer(text, raw) : null) as T
 }

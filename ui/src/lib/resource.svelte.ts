@@ -29,7 +29,7 @@ export function resource<T>(load: () => Promise<T>, everyMs = 0): Resource<T> {
       if (mine !== turn) return
       const known = thrown instanceof ApiError ? thrown : new ApiError(-1, 'broken', String(thrown))
       // While nobody answers, or nobody leads, the last known state stays on the screen, under the banner.
-      if (known.status !== 0 && known.code !== 'no_leader') {
+      if (known.status !== 0 && known.code !== 'no_leader' && known.code !== 'removed') {
         error = known
         if (known.notFound) data = undefined
       }
