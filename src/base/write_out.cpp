@@ -6,6 +6,16 @@
 
 namespace jobbie::base {
 
+namespace {
+
+/// What the disk said may be any error; these alone mean that nothing was tried.
+bool is_not_offered(int reason) {
+  return reason == ENOSYS || reason == EINVAL || reason == ESPIPE || reason == EPERM ||
+         reason == EOPNOTSUPP;
+}
+
+}  // namespace
+
 bool write_out(int fd, std::uint64_t offset, std::uint64_t bytes) {
   if (bytes == 0) return true;  // which would mean: all that follows
   constexpr unsigned kWriteAndWait =
@@ -13,13 +23,14 @@ bool write_out(int fd, std::uint64_t offset, std::uint64_t bytes) {
   if (::sync_file_range(fd, static_cast<off64_t>(offset), static_cast<off64_t>(bytes),
                         kWriteAndWait) == 0)
     return true;
-  return errno != EIO && errno != ENOSPC && errno != EDQUOT && errno != EBADF;
+  return is_not_offered(errno);
 }
 
-void begin_write_out(int fd, std::uint64_t offset, std::uint64_t bytes) {
-  if (bytes == 0) return;
-  static_cast<void>(::sync_file_range(fd, static_cast<off64_t>(offset),
-                                      static_cast<off64_t>(bytes), SYNC_FILE_RANGE_WRITE));
+bool begin_write_out(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  if (bytes == 0) return true;
+  return ::sync_file_range(fd, static_cast<off64_t>(offset), static_cast<off64_t>(bytes),
+                           SYNC_FILE_RANGE_WRITE) == 0 ||
+         is_not_offered(errno);
 }
 
 }  // namespace jobbie::base

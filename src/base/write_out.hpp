@@ -16,7 +16,7 @@ inline constexpr std::size_t kWriteOutBytes = std::size_t{256} << 10;
 /// again. Where the system cannot or may not do this nothing happens, and it is true.
 [[nodiscard]] bool write_out(int fd, std::uint64_t offset, std::uint64_t bytes);
 
-/// Only begins it: a hint.
-void begin_write_out(int fd, std::uint64_t offset, std::uint64_t bytes);
+/// Only begins it. What cannot be begun, a sync may not tell either.
+[[nodiscard]] bool begin_write_out(int fd, std::uint64_t offset, std::uint64_t bytes);
 
 }  // namespace jobbie::base

@@ -18,6 +18,7 @@ TEST(WriteOut, LeavesAFileAsItIs) {
   const int fd = ::fileno(file);
   const std::string bytes(3 * kWriteOutBytes, 'x');
   ASSERT_EQ(::pwrite(fd, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  EXPECT_TRUE(begin_write_out(fd, 0, kWriteOutBytes));
   EXPECT_TRUE(write_out(fd, 0, kWriteOutBytes));
   EXPECT_TRUE(write_out(fd, 0, 0));
   EXPECT_TRUE(write_out(fd, 2 * kWriteOutBytes, 100 * kWriteOutBytes));  // beyond its end
@@ -35,6 +36,7 @@ TEST(WriteOut, FailsOnlyWhereAWriteWould) {
   ::close(ends[1]);
   EXPECT_FALSE(write_out(-1, 0, 1));
   EXPECT_EQ(errno, EBADF);
+  EXPECT_FALSE(begin_write_out(-1, 0, 1));
 }
 
 }  // namespace

@@ -372,6 +372,10 @@ class Call {
   /// Goes into the log behind the commands: who wants them.
   std::optional<command::RecordAction> audit;
 
+  /// It was sent to a leader that went away before it answered. Whatever comes of the next try, it
+  /// may have been done.
+  bool perhaps_done = false;
+
   // Out.
   Trouble trouble = Trouble::none;
   std::vector<command::Reply> replies;  ///< one for each command

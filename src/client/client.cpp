@@ -27,6 +27,7 @@ constexpr milliseconds kStreamSilence{45'000};
 constexpr milliseconds kLastWord{1000};
 /// The code of a node that has left its cluster.
 constexpr std::string_view kRemoved = "removed";
+constexpr std::string_view kOutcomeUnknown = "outcome_unknown";
 
 Error refusal(const Response& response) {
   Error error{.failure = Failure::refused, .status = response.status};
@@ -125,6 +126,11 @@ struct Client::Pool {
     return socket;
   }
 
+  void forget_idle() {
+    const std::lock_guard lock(mutex);
+    idle.clear();
+  }
+
   void give_back(Exchange exchange) {
     if (!exchange.reusable()) return;
     const std::lock_guard lock(mutex);
@@ -182,7 +188,10 @@ Result<Answer> Client::send_once(const Request& request, bool& sent) {
   if (head->status >= 400) {
     Error refused = refusal(*head);
     // Under the same name there may be other nodes, on another connection.
-    if (refused.code != kRemoved) pool_->give_back(std::move(*exchange));
+    if (refused.code == kRemoved)
+      pool_->forget_idle();
+    else
+      pool_->give_back(std::move(*exchange));
     return std::unexpected(std::move(refused));
   }
   pool_->give_back(std::move(*exchange));
@@ -190,6 +199,7 @@ Result<Answer> Client::send_once(const Request& request, bool& sent) {
 }
 
 Result<Answer> Client::send(const Request& request) {
+  bool told_removed = false;
   for (int attempt = 0;; ++attempt) {
     bool sent = false;
     auto answer = send_once(request, sent);
@@ -198,8 +208,9 @@ Result<Answer> Client::send(const Request& request) {
     bool again = false;
     switch (error.failure) {
       case Failure::refused:
-        again = (error.status == 429 || error.status == 503) && error.code != "outcome_unknown" &&
-                (error.code != kRemoved || attempt == 0);
+        again = (error.status == 429 || error.status == 503) &&
+                (error.code != kOutcomeUnknown || is_repeatable(request)) &&
+                (error.code != kRemoved || !std::exchange(told_removed, true));
         break;
       case Failure::unreachable:
         again = pool_->options.retry_connect;

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -80,10 +82,45 @@ struct Audited {
   model::AuditRecord record;
 };
 
-/// In order. An item replaces the one with the same key.
-using Change = std::variant<Item, RemovedJob, RemovedQueue, SweptJobs, RemovedSchedule,
+/// An item that is held elsewhere: most changes are much smaller than the largest item.
+class HeldItem {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor): an item is a change.
+  HeldItem(Item item) : item_(std::make_unique<Item>(std::move(item))) {}
+  template <typename Record>
+  explicit HeldItem(std::in_place_type_t<Record> type) : item_(std::make_unique<Item>(type)) {}
+  HeldItem(const HeldItem& other) : HeldItem(*other) {}
+  HeldItem(HeldItem&&) noexcept = default;
+  HeldItem& operator=(HeldItem other) noexcept {
+    item_.swap(other.item_);
+    return *this;
+  }
+  ~HeldItem() = default;
+
+  Item& operator*() { return *item_; }
+  const Item& operator*() const { return *item_; }
+
+ private:
+  std::unique_ptr<Item> item_;  ///< null only in what was moved from
+};
+
+/// In order. An item replaces the one with the same key; a plain job stands for its record.
+using Change = std::variant<HeldItem, model::PlainJob, RemovedJob, RemovedQueue, SweptJobs, RemovedSchedule,
                             RemovedWorker, RemovedIdempotency, RemovedTask, LoggedLines,
                             RemovedBulk, RemovedKey, Audited, RemovedWebhook>;
 using Changes = std::vector<Change>;
+
+/// The item that a change is; null if it is something else.
+[[nodiscard]] inline const Item* item_in(const Change& change) {
+  const auto* held = std::get_if<HeldItem>(&change);
+  return held == nullptr ? nullptr : &**held;
+}
+/// The id of the job that a change brings; null if it brings none.
+[[nodiscard]] inline const base::JobId* job_in(const Change& change) {
+  if (const auto* plain = std::get_if<model::PlainJob>(&change)) return &plain->id;
+  const auto* item = item_in(change);
+  const auto* job = item == nullptr ? nullptr : std::get_if<model::JobRecord>(item);
+  return job == nullptr ? nullptr : &job->id;
+}
 
 }  // namespace jobbie::command

@@ -63,14 +63,18 @@ void Core::drain_jobs(command::Changes& out) {
     Job& job = jobs[ref.slot];
     job.changed = false;
     job.stored = true;
-    // Records are large: this one is made where it stays.
-    auto& change =
-        out.emplace_back(std::in_place_type<command::Item>, std::in_place_type<model::JobRecord>);
-    auto& record = std::get<model::JobRecord>(std::get<command::Item>(change));
+    // There may be many, so each is made where it stays.
+    if (job.unique || job.placement || job.details) {
+      auto& change = out.emplace_back(std::in_place_type<command::HeldItem>,
+                                      std::in_place_type<model::JobRecord>);
+      fill_record(job, std::get<model::JobRecord>(*std::get<command::HeldItem>(change)));
+      continue;
+    }
+    auto& plain = std::get<model::PlainJob>(out.emplace_back(std::in_place_type<model::PlainJob>));
     if (model::has_ended(job.state))
-      give_record(job, record);  // release_ended() is about to forget it
+      give_plain(job, plain);  // release_ended() is about to forget it
     else
-      fill_record(job, record);
+      fill_plain(job, plain);
   }
   changed_jobs.clear();
 }

@@ -204,10 +204,12 @@ class Core {
   [[nodiscard]] model::JobRecord record_of(const Job& job) const;
   /// The same into a fresh record.
   void fill_record(const Job& job, model::JobRecord& record) const;
+  /// What every job has.
+  void fill_plain(const Job& job, model::PlainJob& plain) const;
   /// The same of a job that is about to go: its texts go along, which spares counting them.
-  void give_record(Job& job, model::JobRecord& record) const;
-  /// The same without the job's own texts: payload, worker and hostname.
-  void fill_without_texts(const Job& job, model::JobRecord& record) const;
+  void give_plain(Job& job, model::PlainJob& plain) const;
+  /// The same without its own texts: payload, worker and hostname.
+  void fill_without_texts(const Job& job, model::PlainJob& plain) const;
   /// A job built from a record, linked to nothing yet.
   Slot adopt(const model::JobRecord& record);
   /// Nothing if `ref` names the live lease of the job; else why not.

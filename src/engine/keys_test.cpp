@@ -93,7 +93,7 @@ TEST_F(Keys, AreChangesAndPartOfTheCheckpoint) {
   std::vector<std::string> stored;
   bool removed = false;
   for (const auto& change : engine_.drain_changes()) {
-    if (const auto* item = std::get_if<command::Item>(&change))
+    if (const auto* item = command::item_in(change))
       if (const auto* record = std::get_if<model::KeyRecord>(item))
         stored.emplace_back(record->spec.name.view());
     if (const auto* r = std::get_if<command::RemovedKey>(&change)) removed = r->key == gone;

@@ -86,38 +86,44 @@ model::JobRecord Core::record_of(const Job& job) const {
   return record;
 }
 
+void Core::fill_plain(const Job& job, model::PlainJob& plain) const {
+  fill_without_texts(job, plain);
+  plain.payload = job.payload;
+  plain.worker = job.worker;
+  plain.hostname = job.hostname;
+}
+
+void Core::give_plain(Job& job, model::PlainJob& plain) const {
+  fill_without_texts(job, plain);
+  plain.payload = std::move(job.payload);
+  plain.worker = std::move(job.worker);
+  plain.hostname = std::move(job.hostname);
+}
+
+void Core::fill_without_texts(const Job& job, model::PlainJob& plain) const {
+  plain.id = job.id;
+  plain.state = job.state;
+  plain.queue = queue_of(job).name;
+  plain.priority = job.priority;
+  plain.max_retries = job.max_retries;
+  plain.attempt = job.attempt;
+  plain.run_at = job.run_at;
+  plain.started_at = job.started_at;
+  plain.ended_at = job.ended_at;
+  plain.lease = job.lease;
+  plain.lease_end = job.lease_end;
+  plain.lease_duration = job.lease_duration;
+  plain.lease_expires_at = job.lease_expires_at;
+  plain.heartbeaten = job.heartbeaten;
+  plain.cancel_requested = job.cancel_requested;
+  plain.batch_counted = job.batch_counted;
+  plain.arrival = job.arrival;
+}
+
 void Core::fill_record(const Job& job, model::JobRecord& record) const {
-  fill_without_texts(job, record);
-  record.spec.payload = job.payload;
-  record.worker = job.worker;
-  record.hostname = job.hostname;
-}
-
-void Core::give_record(Job& job, model::JobRecord& record) const {
-  fill_without_texts(job, record);
-  record.spec.payload = std::move(job.payload);
-  record.worker = std::move(job.worker);
-  record.hostname = std::move(job.hostname);
-}
-
-void Core::fill_without_texts(const Job& job, model::JobRecord& record) const {
-  record.id = job.id;
-  record.state = job.state;
-  record.spec.queue = queue_of(job).name;
-  record.spec.priority = job.priority;
-  record.spec.max_retries = job.max_retries;
-  record.attempt = job.attempt;
-  record.run_at = job.run_at;
-  record.started_at = job.started_at;
-  record.ended_at = job.ended_at;
-  record.lease = job.lease;
-  record.lease_end = job.lease_end;
-  record.lease_duration = job.lease_duration;
-  record.lease_expires_at = job.lease_expires_at;
-  record.heartbeaten = job.heartbeaten;
-  record.cancel_requested = job.cancel_requested;
-  record.batch_counted = job.batch_counted;
-  record.arrival = job.arrival;
+  model::PlainJob plain;
+  fill_plain(job, plain);
+  model::fill(std::move(plain), record);
   if (job.unique) {
     record.spec.unique = job.unique->spec;
     record.holds_unique = job.unique->held;

@@ -72,10 +72,10 @@ class Webhooks : public ::testing::Test {
   }
   std::vector<model::DeliveryRecord> stored() {
     std::vector<model::DeliveryRecord> out;
-    for (auto& change : engine_.drain_changes())
-      if (auto* item = std::get_if<command::Item>(&change))
-        if (auto* delivery = std::get_if<model::DeliveryRecord>(item))
-          out.push_back(std::move(*delivery));
+    for (const auto& change : engine_.drain_changes())
+      if (const auto* item = command::item_in(change))
+        if (const auto* delivery = std::get_if<model::DeliveryRecord>(item))
+          out.push_back(*delivery);
     return out;
   }
 

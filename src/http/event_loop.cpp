@@ -126,9 +126,10 @@ void EventLoop::run() {
 
 void EventLoop::stay_awake() {
   auto at = std::chrono::steady_clock::now();
-  if (awake_.is_due(at.time_since_epoch())) awake_.look(at.time_since_epoch(), thread_time());
   auto last = at;
-  while (awake_.pays() && !context_.stopped() && at - last < kStayAwake) {
+  while (!context_.stopped()) {
+    if (awake_.is_due(at.time_since_epoch())) awake_.look(at.time_since_epoch(), thread_time());
+    if (!awake_.pays() || at - last >= kStayAwake) return;
     const bool came = context_.poll() > 0;
     if (!came) std::this_thread::yield();
     const auto now = std::chrono::steady_clock::now();

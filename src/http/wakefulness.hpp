@@ -1,6 +1,7 @@
 // Whether a thread is busy enough to stay awake for its next event.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 
 namespace jobbie::http {
@@ -12,10 +13,12 @@ class Wakefulness {
   using Duration = std::chrono::nanoseconds;
   /// Looked at anew so often.
   static constexpr Duration kWindow = std::chrono::milliseconds(10);
+  static constexpr Duration kLongestLook = std::chrono::microseconds(3);
 
   [[nodiscard]] bool pays() const { return pays_; }
-  /// Time in which the thread waited awake.
-  void note_waited(Duration waited) { waited_ += waited; }
+  /// One look that found nothing, in so much time. If that was long, somebody else had the
+  /// processor meanwhile, which is not in what the thread used either.
+  void note_waited(Duration waited) { waited_ += std::min(waited, kLongestLook); }
 
   [[nodiscard]] bool is_due(Duration now) const { return now - since_ >= kWindow; }
   /// `used` is the thread's processor time so far.

@@ -18,12 +18,14 @@ TEST(Wakefulness, IsForTheBusy) {
   EXPECT_TRUE(awake.is_due(milliseconds(110)));
   awake.look(milliseconds(110), milliseconds(43));
   EXPECT_TRUE(awake.pays()) << "four of ten";
-  awake.note_waited(milliseconds(4));
-  awake.note_waited(milliseconds(3));
+  for (int i = 0; i < 3'500; ++i) awake.note_waited(std::chrono::microseconds(2));
   awake.look(milliseconds(120), milliseconds(53));
   EXPECT_FALSE(awake.pays()) << "it used all ten and worked for three";
   awake.look(milliseconds(130), milliseconds(63));
   EXPECT_TRUE(awake.pays());
+  for (int i = 0; i < 500; ++i) awake.note_waited(std::chrono::microseconds(10));
+  awake.look(milliseconds(140), milliseconds(69));
+  EXPECT_TRUE(awake.pays()) << "others ran for most of what it waited";
 }
 
 }  // namespace

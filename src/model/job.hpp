@@ -140,4 +140,34 @@ struct JobRecord {
   bool operator==(const JobRecord&) const = default;
 };
 
+/// A job with nothing but what every job has, which most are: what its record would hold, in a
+/// quarter of the room.
+struct PlainJob {
+  JobId id;
+  Blob queue;
+  Blob payload;
+  Blob worker;
+  Blob hostname;
+  Instant run_at;
+  Instant started_at;
+  Instant ended_at;
+  Instant lease_expires_at;
+  Duration lease_duration;
+  std::uint64_t lease = 0;
+  std::uint64_t arrival = 0;
+  std::int32_t priority = kNormal;
+  std::uint32_t max_retries = 3;
+  std::uint32_t attempt = 0;
+  State state = State::pending;
+  LeaseEnd lease_end = LeaseEnd::none;
+  bool heartbeaten = false;
+  bool cancel_requested = false;
+  bool batch_counted = false;
+};
+
+/// Sets in a record what a plain job has, and leaves the rest as it is.
+void fill(const PlainJob& job, JobRecord& record);
+/// The same, with the job's texts.
+void fill(PlainJob&& job, JobRecord& record);
+
 }  // namespace jobbie::model

@@ -153,6 +153,8 @@ void Driver::take_reply(const Frame& frame) {
   }
   seen_index_ = std::max(seen_index_, replied->index);
   held.call->trouble = replied->trouble;
+  if (replied->trouble != call::Trouble::none && held.call->perhaps_done)
+    held.call->trouble = call::Trouble::lost_track;
   held.call->replies = std::move(replied->replies);
   held.call->commands.clear();
   outbox_.add(std::move(held.call));
@@ -179,6 +181,7 @@ void Driver::come_back_empty(std::vector<Held> calls) {
   for (auto& held : calls) {
     if (is_repeatable(*held.call)) {
       held.since_us = now_us_;
+      held.call->perhaps_done = true;
       hold(std::move(held));
     } else {
       give_back(std::move(held.call), call::Trouble::lost_track);

@@ -22,6 +22,7 @@ void Driver::give_back(std::unique_ptr<call::Call> call, call::Trouble trouble) 
   const bool gone =
       trouble == call::Trouble::no_leader && log_->removed() && !is_remote(*call);
   call->trouble = gone ? call::Trouble::removed : trouble;
+  if (call->perhaps_done) call->trouble = call::Trouble::lost_track;
   outbox_.add(std::move(call));
 }
 

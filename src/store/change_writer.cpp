@@ -172,8 +172,11 @@ bool ChangeWriter::apply(const command::Change& change, std::uint64_t revision) 
   return std::visit(
       [&](const auto& what) {
         using T = std::decay_t<decltype(what)>;
-        if constexpr (std::is_same_v<T, command::Item>) {
-          return put(what, revision);
+        if constexpr (std::is_same_v<T, command::HeldItem>) {
+          return put(*what, revision);
+        } else if constexpr (std::is_same_v<T, model::PlainJob>) {
+          model::fill(what, plain_);
+          return put_job(plain_, revision);
         } else if constexpr (std::is_same_v<T, command::SweptJobs>) {
           return sweep(what, revision);
         } else if constexpr (std::is_same_v<T, command::LoggedLines>) {

@@ -76,6 +76,7 @@ class ChangeWriter {
   AccessWriter access_;
   WebhookWriter webhooks_;
   std::int64_t max_seq_ = 0;  ///< no job beyond it is in the file: those are inserted unasked
+  model::JobRecord plain_;    ///< the latest plain job; what plain jobs do not have is never set
   std::string scratch_;       ///< bytes bound to a statement until it has run
 };
 

@@ -130,6 +130,8 @@ int file_truncate(sqlite3_file* file, sqlite3_int64 size) {
 }
 int file_sync(sqlite3_file* file, int flags) {
   send_out(*self_of(file));
+  // The system tells some failures only to the one who began the write.
+  if (self_of(file)->out != nullptr && self_of(file)->out->has_failed()) return SQLITE_IOERR_FSYNC;
   return methods(file).xSync(inner(file), flags);
 }
 int file_size(sqlite3_file* file, sqlite3_int64* size) {

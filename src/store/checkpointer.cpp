@@ -95,7 +95,11 @@ void Checkpointer::run_once(std::uint64_t index) {
   // Its sync comes first in a run. Nobody locks this file, so it may be closed again.
   WriteOut wal(wal_path_);
   wal.all();
-  if (wal.has_failed()) return trouble_.set(Source::checkpointer, wal.sync().error());
+  if (wal.has_failed()) {
+    auto error = wal.sync().error();
+    error.code = kSyncFailed;  // a full disk too: what it has not taken, no later sync tells
+    return trouble_.set(Source::checkpointer, std::move(error));
+  }
   int in_wal = 0;
   int copied = 0;
   const int result = sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr,

@@ -59,7 +59,7 @@ WriteOut::~WriteOut() {
 
 void WriteOut::range(std::uint64_t offset, std::uint64_t bytes) {
   if (fd_ < 0) return;
-  base::begin_write_out(fd_, offset, bytes);
+  if (!base::begin_write_out(fd_, offset, bytes) && reason_ == 0) reason_ = errno;
   if (!base::write_out(fd_, offset_, bytes_) && reason_ == 0) reason_ = errno;
   offset_ = offset;
   bytes_ = bytes;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 namespace jobbie::store {
@@ -20,10 +21,12 @@ std::size_t bytes_of(const model::JobRecord& job) {
 
 std::size_t bytes_of(const command::Change& change) {
   std::size_t bytes = sizeof(command::Change);
+  if (const auto* plain = std::get_if<model::PlainJob>(&change)) return bytes + plain->payload.size();
   if (const auto* logged = std::get_if<command::LoggedLines>(&change))
     for (const auto& line : logged->lines) bytes += sizeof(line) + line.message.size();
-  const auto* item = std::get_if<command::Item>(&change);
+  const auto* item = command::item_in(change);
   if (item == nullptr) return bytes;
+  bytes += sizeof(command::Item);
   if (const auto* job = std::get_if<model::JobRecord>(item)) bytes += bytes_of(*job);
   return bytes;
 }
@@ -33,9 +36,17 @@ std::size_t rows_of(const command::Change& change) {
   return logged == nullptr ? 1 : logged->lines.size();
 }
 
-const model::JobRecord* job_in(const command::Change& change) {
-  const auto* item = std::get_if<command::Item>(&change);
+/// Null for plain jobs.
+const model::JobRecord* record_in(const command::Change& change) {
+  const auto* item = command::item_in(change);
   return item == nullptr ? nullptr : std::get_if<model::JobRecord>(item);
+}
+
+model::JobRecord job_of(const command::Change& change) {
+  if (const auto* record = record_in(change)) return *record;
+  model::JobRecord out;
+  model::fill(std::get<model::PlainJob>(change), out);
+  return out;
 }
 
 /// A newer sweep that reaches at least as far makes the older one superfluous.
@@ -46,8 +57,11 @@ void add_sweep(Sweeps& sweeps, Sweep sweep) {
   sweeps.push_back(std::move(sweep));
 }
 
-bool is_dead_in_group(const model::JobRecord* job) {
-  return job != nullptr && job->state == model::State::dead && !job->spec.group.empty();
+/// Null if it is not that. A plain job is in no group.
+const model::JobRecord* dead_in_some_group(const command::Change* change) {
+  const auto* job = change == nullptr ? nullptr : record_in(*change);
+  const bool is = job != nullptr && job->state == model::State::dead && !job->spec.group.empty();
+  return is ? job : nullptr;
 }
 
 }  // namespace
@@ -93,9 +107,9 @@ void Overlay::add(std::uint64_t index, command::Changes changes) {
 }
 
 void Overlay::note(const HandOver& hand_over, const command::Change& change, Sweeps* sweeps) {
-  if (const auto* job = job_in(change)) {
-    note_job(job->id.sequence(), {hand_over.number, job});
-  } else if (const auto* item = std::get_if<command::Item>(&change)) {
+  if (const auto* job = command::job_in(change)) {
+    note_job(job->sequence(), {hand_over.number, &change});
+  } else if (const auto* item = command::item_in(change)) {
     if (const auto* batch = std::get_if<model::BatchRecord>(item))
       batches_[batch->id.sequence()] = {hand_over.number, batch};
     if (const auto* meta = std::get_if<model::MetaRecord>(item)) now_ = meta->now;
@@ -106,29 +120,29 @@ void Overlay::note(const HandOver& hand_over, const command::Change& change, Swe
   }
 }
 
-void Overlay::note_job(std::uint64_t seq, Entry<model::JobRecord> entry) {
+void Overlay::note_job(std::uint64_t seq, Entry<command::Change> entry) {
   auto& kept = jobs_[seq];
-  if (is_dead_in_group(kept.record))
-    dead_.erase({std::string(kept.record->spec.group.view()), seq});
+  if (const auto* dead = dead_in_some_group(kept.what))
+    dead_.erase({std::string(dead->spec.group.view()), seq});
   kept = entry;
-  if (is_dead_in_group(entry.record))
-    dead_[{std::string(entry.record->spec.group.view()), seq}] = entry.record;
+  if (const auto* dead = dead_in_some_group(entry.what))
+    dead_[{std::string(dead->spec.group.view()), seq}] = dead;
 }
 
 void Overlay::forget_job(std::uint64_t number, std::uint64_t seq) {
   const auto found = jobs_.find(seq);
   if (found == jobs_.end() || found->second.number != number) return;
-  if (is_dead_in_group(found->second.record))
-    dead_.erase({std::string(found->second.record->spec.group.view()), seq});
+  if (const auto* dead = dead_in_some_group(found->second.what))
+    dead_.erase({std::string(dead->spec.group.view()), seq});
   jobs_.erase(found);
 }
 
 void Overlay::forget(std::uint64_t number, const command::Change& change) {
-  if (const auto* job = job_in(change)) {
-    forget_job(number, job->id.sequence());
+  if (const auto* job = command::job_in(change)) {
+    forget_job(number, job->sequence());
   } else if (const auto* removed = std::get_if<command::RemovedJob>(&change)) {
     forget_job(number, removed->job.sequence());
-  } else if (const auto* item = std::get_if<command::Item>(&change)) {
+  } else if (const auto* item = command::item_in(change)) {
     const auto* batch = std::get_if<model::BatchRecord>(item);
     if (batch == nullptr) return;
     const auto found = batches_.find(batch->id.sequence());
@@ -210,9 +224,9 @@ Overlay::Found<model::JobRecord> Overlay::job(base::JobId id) const {
   const auto found = jobs_.find(id.sequence());
   if (found == jobs_.end()) return out;
   out.known = true;
-  const auto& [number, record] = found->second;
-  if (record != nullptr && record->id == id && !is_hidden(*sweeps_, *record, number))
-    out.record = *record;
+  const auto& [number, change] = found->second;
+  if (change == nullptr || *command::job_in(*change) != id) return out;
+  if (auto job = job_of(*change); !is_hidden(*sweeps_, job, number)) out.record = std::move(job);
   return out;
 }
 
@@ -222,7 +236,7 @@ Overlay::Found<model::BatchRecord> Overlay::batch(base::BatchId id) const {
   const auto found = batches_.find(id.sequence());
   if (found == batches_.end()) return out;
   out.known = true;
-  const auto& record = *found->second.record;
+  const auto& record = *found->second.what;
   if (record.id == id && !is_expired(record, now_)) out.record = record;
   return out;
 }

@@ -121,14 +121,14 @@ class Overlay {
       const std::vector<std::pair<model::JobRecord, std::uint64_t>>& rows) const;
 
  private:
-  template <typename Record>
+  template <typename What>
   struct Entry {
     std::uint64_t number = 0;
-    const Record* record = nullptr;  ///< in a hand-over; null: removed
+    const What* what = nullptr;  ///< in a hand-over; null: removed
   };
 
   void note(const HandOver& hand_over, const command::Change& change, Sweeps* sweeps);
-  void note_job(std::uint64_t seq, Entry<model::JobRecord> entry);
+  void note_job(std::uint64_t seq, Entry<command::Change> entry);
   void forget(std::uint64_t number, const command::Change& change);
   void forget_job(std::uint64_t number, std::uint64_t seq);
   void drop_slices(const HandOver& hand_over);
@@ -137,7 +137,7 @@ class Overlay {
   std::condition_variable work_;
   bool woken_ = false;
   std::deque<std::unique_ptr<HandOver>> hand_overs_;
-  std::unordered_map<std::uint64_t, Entry<model::JobRecord>> jobs_;
+  std::unordered_map<std::uint64_t, Entry<command::Change>> jobs_;
   std::unordered_map<std::uint64_t, Entry<model::BatchRecord>> batches_;
   std::map<std::pair<std::string, std::uint64_t>, const model::JobRecord*, std::less<>> dead_;
   SweepList sweeps_ = std::make_shared<const Sweeps>();

@@ -64,7 +64,8 @@ base::Error worded(std::string_view code, const char* message, int extended) {
 
 base::Error error_of(sqlite3* handle) {
   const int extended = sqlite3_extended_errcode(handle);
-  const auto code = sqlite3_system_errno(handle) == ENOSPC ? kDiskFull : code_of(extended);
+  auto code = code_of(extended);
+  if (code != kSyncFailed && sqlite3_system_errno(handle) == ENOSPC) code = kDiskFull;
   return worded(code, sqlite3_errmsg(handle), extended);
 }
 

@@ -102,6 +102,12 @@ struct Reference {
   void operator()(const model::WebhookRecord& r) { webhooks[r.id] = r; }
   void operator()(const model::DeliveryRecord& r) { deliveries[r.id] = r; }
   void operator()(const command::Item& item) { std::visit(*this, item); }
+  void operator()(const command::HeldItem& held) { std::visit(*this, *held); }
+  void operator()(const model::PlainJob& plain) {
+    model::JobRecord record;
+    model::fill(plain, record);
+    jobs[plain.id] = record;
+  }
   void operator()(const command::RemovedJob& r) { jobs.erase(r.job); }
   void operator()(const command::RemovedQueue& r) {
     queues.erase(key(r.queue));

@@ -24,11 +24,6 @@ constexpr std::uint64_t kMostPages = 4'294'967'294;
 constexpr std::uint64_t kHurryRows = 40'000;
 constexpr std::uint64_t kRowsBetweenYields = 32;
 
-const model::JobRecord* job_of(const command::Change& change) {
-  const auto* item = std::get_if<command::Item>(&change);
-  return item == nullptr ? nullptr : std::get_if<model::JobRecord>(item);
-}
-
 /// The last hand-over that holds a job, for jobs that stand in several hand-overs of one
 /// transaction: only that version is written.
 using LastVersions = std::unordered_map<std::uint64_t, std::uint64_t>;
@@ -38,7 +33,7 @@ LastVersions last_versions(const std::vector<const HandOver*>& batch) {
   if (batch.size() < 2) return last;
   for (const auto* hand_over : batch)
     for (const auto& change : hand_over->changes)
-      if (const auto* job = job_of(change)) last[job->id.sequence()] = hand_over->number;
+      if (const auto* job = command::job_in(change)) last[job->sequence()] = hand_over->number;
   return last;
 }
 
@@ -100,7 +95,9 @@ void Writer::loop() {
         overlay_.wait(kRowsPerTransaction,
                       busy_sweeping_ || finishing ? std::chrono::milliseconds(0) : kIdleWait);
     if (finishing && batch.empty()) return;
-    if (write(batch) && (finishing || sweep())) continue;
+    std::uint64_t rows = 0;
+    for (const auto* hand_over : batch) rows += hand_over->rows;
+    if (write(batch) && (finishing || sweep(rows))) continue;
     // Whoever closes gets one more try at once, not a wait without end.
     if (finishing && std::exchange(last_try, true)) return;
     if (!finishing) pause();
@@ -153,8 +150,8 @@ bool Writer::write_rows(const std::vector<const HandOver*>& batch) {
         if (!hurries) std::this_thread::yield();
       }
       if (!last.empty()) {
-        const auto* job = job_of(change);
-        if (job != nullptr && last.at(job->id.sequence()) != hand_over->number) continue;
+        const auto* job = command::job_in(change);
+        if (job != nullptr && last.at(job->sequence()) != hand_over->number) continue;
       }
       if (!changes_->apply(change, hand_over->number)) return false;
     }
@@ -163,15 +160,17 @@ bool Writer::write_rows(const std::vector<const HandOver*>& batch) {
          connection_.exec("COMMIT").has_value();
 }
 
-bool Writer::sweep() {
+bool Writer::sweep(std::uint64_t rows_written) {
   if (trouble_.lasts(TroubleBox::Source::writer)) return false;
-  if (!busy_sweeping_) return true;
-  auto worked = sweeper_->slice();
-  if (!worked) {
-    roll_back(std::move(worked).error());
-    return false;
+  for (std::uint64_t slices = 1 + rows_written / kRowsPerSlice;
+       busy_sweeping_ && slices > 0 && ending_.load() == Ending::no; --slices) {
+    auto worked = sweeper_->slice();
+    if (!worked) {
+      roll_back(std::move(worked).error());
+      return false;
+    }
+    busy_sweeping_ = *worked;
   }
-  busy_sweeping_ = *worked;
   return true;
 }
 

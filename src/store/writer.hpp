@@ -69,7 +69,8 @@ class Writer {
   bool write(const std::vector<const HandOver*>& batch);
   bool bound_file();
   bool write_rows(const std::vector<const HandOver*>& batch);
-  bool sweep();
+  /// In proportion to what was written, so that a writer without a pause keeps the file level.
+  bool sweep(std::uint64_t rows_written);
   void roll_back(base::Error error);
   void pause();
 

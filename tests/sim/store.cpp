@@ -68,7 +68,12 @@ struct Store::Apply {
   void operator()(const model::WebhookRecord& r) const { store.webhooks_[r.id] = r; }
   void operator()(const model::DeliveryRecord& r) const { store.deliveries_[r.id] = r; }
 
-  void operator()(const command::Item& item) const { std::visit(*this, item); }
+  void operator()(const command::HeldItem& held) const { std::visit(*this, *held); }
+  void operator()(const model::PlainJob& plain) const {
+    model::JobRecord record;
+    model::fill(plain, record);
+    store.jobs_[plain.id] = record;
+  }
   void operator()(const command::RemovedJob& r) const { store.jobs_.erase(r.job); }
   void operator()(const command::RemovedQueue& r) const {
     const std::string name = key(r.queue);
