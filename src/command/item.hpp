@@ -105,9 +105,9 @@ class HeldItem {
 };
 
 /// In order. An item replaces the one with the same key; a plain job stands for its record.
-using Change = std::variant<HeldItem, model::PlainJob, RemovedJob, RemovedQueue, SweptJobs, RemovedSchedule,
-                            RemovedWorker, RemovedIdempotency, RemovedTask, LoggedLines,
-                            RemovedBulk, RemovedKey, Audited, RemovedWebhook>;
+using Change = std::variant<HeldItem, model::PlainJob, RemovedJob, RemovedQueue, SweptJobs,
+                            RemovedSchedule, RemovedWorker, RemovedIdempotency, RemovedTask,
+                            LoggedLines, RemovedBulk, RemovedKey, Audited, RemovedWebhook>;
 using Changes = std::vector<Change>;
 
 /// The item that a change is; null if it is something else.

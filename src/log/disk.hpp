@@ -35,8 +35,8 @@ class File {
                                                           std::span<char> into) = 0;
   /// These bytes will be read soon: they may be brought into memory meanwhile.
   virtual void will_read(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) {}
-  /// Brings these written bytes to the disk, where it can, so that the sync after it is short. Fails
-  /// as a sync does.
+  /// Brings these written bytes to the disk, where it can, so that the sync after it is short.
+  /// Fails as a sync does.
   [[nodiscard]] virtual base::Result<void> write_out(std::uint64_t /*offset*/,
                                                      std::uint64_t /*bytes*/) {
     return {};

@@ -19,8 +19,7 @@ constexpr std::uint64_t kRowsAtOnce = 20'000;  ///< a hand-over need not wait fo
 void Driver::give_back(std::unique_ptr<call::Call> call, call::Trouble trouble) {
   if (trouble == call::Trouble::disk_full) refused_for_room_ = true;
   // Another node that handed the call on will find the leader by itself.
-  const bool gone =
-      trouble == call::Trouble::no_leader && log_->removed() && !is_remote(*call);
+  const bool gone = trouble == call::Trouble::no_leader && log_->removed() && !is_remote(*call);
   call->trouble = gone ? call::Trouble::removed : trouble;
   if (call->perhaps_done) call->trouble = call::Trouble::lost_track;
   outbox_.add(std::move(call));

@@ -20,14 +20,15 @@ struct CheckedFile {
   sqlite3_file base;
   bool checked;        ///< the header says that pages carry sums
   ReadWindow* window;  ///< owned; null for those who do not read ahead
-  WriteOut* out;        ///< null for those who leave it to the sync
+  WriteOut* out;       ///< null for those who leave it to the sync
   // What was written and did not go out yet.
   sqlite3_int64 first;
   sqlite3_int64 end;
   std::size_t bytes;
 };
 
-/// What read_ahead() and write_behind() ask the file for, among the numbers that SQLite leaves to others.
+/// What read_ahead() and write_behind() ask the file for, among the numbers that SQLite leaves to
+/// others.
 constexpr int kReadAhead = 0x4a'0b'b1;
 constexpr int kWriteBehind = 0x4a'0b'b2;
 

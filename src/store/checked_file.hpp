@@ -23,8 +23,9 @@ namespace jobbie::store {
 /// Whether the file says that it has checksums.
 [[nodiscard]] bool has_checksums(Connection& connection);
 
-/// For a connection that writes much: what it writes to the main file goes to the disk a little at a
-/// time, so that the sync at the end does not hold up those of the log. `out` is of the same file.
+/// For a connection that writes much: what it writes to the main file goes to the disk a little at
+/// a time, so that the sync at the end does not hold up those of the log. `out` is of the same
+/// file.
 void write_behind(Connection& connection, WriteOut& out);
 
 /// For a connection that only reads, and often the whole of a table: pages near one another are

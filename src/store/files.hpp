@@ -23,7 +23,8 @@ class WriteOut {
   WriteOut(const WriteOut&) = delete;
   WriteOut& operator=(const WriteOut&) = delete;
 
-  /// Begins to write what of these bytes is in memory alone, and waits for those of the call before.
+  /// Begins to write what of these bytes is in memory alone, and waits for those of the call
+  /// before.
   void range(std::uint64_t offset, std::uint64_t bytes);
   /// The whole file, as far as it goes now.
   void all();

@@ -21,7 +21,8 @@ std::size_t bytes_of(const model::JobRecord& job) {
 
 std::size_t bytes_of(const command::Change& change) {
   std::size_t bytes = sizeof(command::Change);
-  if (const auto* plain = std::get_if<model::PlainJob>(&change)) return bytes + plain->payload.size();
+  if (const auto* plain = std::get_if<model::PlainJob>(&change))
+    return bytes + plain->payload.size();
   if (const auto* logged = std::get_if<command::LoggedLines>(&change))
     for (const auto& line : logged->lines) bytes += sizeof(line) + line.message.size();
   const auto* item = command::item_in(change);

@@ -36,7 +36,12 @@ class Changer {
     for (auto n = random_.below(4); n > 0; --n) changes.push_back(removal());
     now_ += static_cast<std::int64_t>(random_.below(3)) * base::days(1).ms;
     changes.emplace_back(command::Item(model::MetaRecord{.now = {now_}, .entries = ++entries_}));
-    for (auto n = random_.below(12); n > 0; --n) changes.emplace_back(item());
+    for (auto n = random_.below(12); n > 0; --n) {
+      if (random_.chance(35))
+        changes.emplace_back(testing::plain_of(job_record()));
+      else
+        changes.emplace_back(item());
+    }
     return changes;
   }
 

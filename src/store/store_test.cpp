@@ -184,7 +184,14 @@ TEST(Store, WhatIsHandedOverIsSeenAtOnce) {
   for (std::uint64_t index = 1; index <= 200; ++index) {
     auto job = plain_job(1 + index % 3, index % 2 == 0 ? model::State::dead : model::State::active);
     job.attempt = static_cast<std::uint32_t>(index);
-    store->write(index, of({job}));
+    if (index % 5 == 0) {
+      job.spec.tags = text("{}");
+      store->write(index, of({job}));
+    } else {
+      command::Changes changes;
+      changes.emplace_back(testing::plain_of(job));
+      store->write(index, std::move(changes));
+    }
     ASSERT_TRUE(store->job(job.id).value() == job);
     ASSERT_EQ(store->find_ended(job.id).value().has_value(), index % 2 == 0);
   }
@@ -251,6 +258,34 @@ TEST(Store, ASweepHidesAtOnceAndDeletesInSlices) {
   EXPECT_TRUE(store->close().has_value());
 }
 
+TEST(Store, AWriterWithoutAPauseSweepsAsMuchAsItWrites) {
+  const TempFolder folder;
+  auto store = open_store(folder.file());
+  ASSERT_TRUE(store);
+  constexpr std::uint64_t kOld = 16'000;
+  constexpr std::uint64_t kAtOnce = 10'000;  // a transaction
+  const auto jobs = [](std::uint64_t first, std::uint64_t count, model::State state) {
+    command::Changes changes;
+    for (std::uint64_t i = first; i < first + count; ++i) {
+      auto job = testing::plain_of(plain_job(i, state));
+      if (model::has_ended(state)) job.ended_at = {1};
+      changes.emplace_back(std::move(job));
+    }
+    return changes;
+  };
+  store->write(1, jobs(1, kOld, model::State::completed));
+  ASSERT_TRUE(store->wait_until_written(1, kLong));
+  auto changes = jobs(kOld + 1, kAtOnce, model::State::pending);
+  changes.insert(changes.begin(),
+                 command::SweptJobs{text("emails.send"), model::State::completed, base::kNever});
+  store->write(2, std::move(changes));
+  for (std::uint64_t index = 3; index <= 5; ++index)
+    store->write(index, jobs(kOld + 1 + (index - 2) * kAtOnce, kAtOnce, model::State::pending));
+  ASSERT_TRUE(store->wait_until_written(5, kLong));
+  store.reset();  // as in a crash: no sweeping after the last of them
+  EXPECT_EQ(ask(folder.file(), "SELECT count(*) FROM job_rows WHERE seq <= 16000"), "0");
+}
+
 TEST(Store, FinishedBatchesGoAfterThirtyDays) {
   const TempFolder folder;
   auto store = open_store(folder.file());
@@ -287,7 +322,8 @@ bool is_locked(const std::string& path) {
   if (child == 0) {
     const int fd = ::open(path.c_str(), O_RDWR);
     struct flock wanted {
-      .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = kReaders, .l_len = kReaderBytes, .l_pid = 0
+      .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = kReaders, .l_len = kReaderBytes,
+      .l_pid = 0
     };
     const bool asked = fd >= 0 && ::fcntl(fd, F_GETLK, &wanted) == 0;
     ::_exit(asked && wanted.l_type != F_UNLCK ? 1 : 0);

@@ -170,6 +170,30 @@ inline base::Result<Reference> load_all(Store& store) {
   return loaded;
 }
 
+/// What a plain job has of a record, as an engine would hand it over.
+inline model::PlainJob plain_of(const model::JobRecord& record) {
+  return {.id = record.id,
+          .queue = record.spec.queue,
+          .payload = record.spec.payload,
+          .worker = record.worker,
+          .hostname = record.hostname,
+          .run_at = record.run_at,
+          .started_at = record.started_at,
+          .ended_at = record.ended_at,
+          .lease_expires_at = record.lease_expires_at,
+          .lease_duration = record.lease_duration,
+          .lease = record.lease,
+          .arrival = record.arrival,
+          .priority = record.spec.priority,
+          .max_retries = record.spec.max_retries,
+          .attempt = record.attempt,
+          .state = record.state,
+          .lease_end = record.lease_end,
+          .heartbeaten = record.heartbeaten,
+          .cancel_requested = record.cancel_requested,
+          .batch_counted = record.batch_counted};
+}
+
 /// Errors as the engine keeps them: a bounded number, with ordinals that rise.
 inline void tidy_errors(model::JobRecord& job) {
   if (job.errors.size() > model::limits::kErrorsKept) job.errors.resize(model::limits::kErrorsKept);

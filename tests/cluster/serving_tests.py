@@ -152,6 +152,22 @@ class Serving(ClusterTest):
         if answer.code == "no_leader":
             self.assertIsNone(self.fetch(leader, "lost"), "refused, and there all the same")
 
+    def test_what_may_be_done_is_not_called_undone(self):
+        """The leader does it and its answer is lost: then nobody says that nothing was changed."""
+        cluster = self.cluster(namespaces=True)
+        leader, (cut_off, other) = cluster.leader(), cluster.followers()
+        job, key = {"queue": "once", "payload": {}}, {"Idempotency-Key": "once"}
+        cluster.cut(cut_off, other)
+        cluster.cut_one_way(cut_off, leader)
+        answer = cut_off.call("POST", "/enqueue", job, timeout=25, headers=key)
+        self.assertEqual((answer.status, answer.code), (503, "outcome_unknown"), answer.body)
+        done = leader.call("GET", "/jobs?queue=once").json["jobs"]
+        self.assertEqual(len(done), 1)
+        cluster.heal()
+        cluster.wait_serving()
+        again = cut_off.call("POST", "/enqueue", job, timeout=25, headers=key)
+        self.assertEqual(again.json["job_id"], done[0]["id"], again.body)
+
     def test_a_leader_that_is_cut_off_writes_little(self):
         """What is due there stays due; it does not fill the log with reminders."""
         cluster = self.cluster(namespaces=True)
