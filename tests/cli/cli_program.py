@@ -99,6 +99,38 @@ class Program(Cli):
             guarded.shutdown()
         self.assertEqual(seen, [None, "Bearer secret-1", "Bearer secret-1", "Bearer secret-2"])
 
+    def test_refusals_that_another_try_may_cure(self):
+        """A call that can be repeated is, whatever became of the first try; a removed node is asked once more."""
+        answers = []
+
+        class Reluctant(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                code = answers.pop(0)
+                body = json.dumps({"status": 503, "code": code, "detail": "Not now."} if code else
+                                  {"queues": [], "cursor": None, "has_more": False}).encode()
+                self.send_response(503 if code else 200)
+                self.send_header("Retry-After", "0")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Reluctant) as reluctant:
+            threading.Thread(target=reluctant.serve_forever, daemon=True).start()
+            url = f"http://127.0.0.1:{reluctant.server_port}"
+            for codes in (["outcome_unknown", ""], ["removed", ""], ["no_leader", "removed", ""]):
+                answers[:] = codes
+                self.run_cli("queues", "--url", url)
+                self.assertEqual(answers, [], codes)
+            answers[:] = ["removed", "removed", ""]
+            self.assertIn("[removed]", self.run_cli("queues", "--url", url, code=3).stderr)
+            self.assertEqual(answers, [""])
+            reluctant.shutdown()
+
     def test_settings_and_where_they_come_from(self):
         path = os.path.join(self.folder, "config.toml")
         with open(path, "w", encoding="utf-8") as out:
