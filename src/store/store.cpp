@@ -22,8 +22,8 @@ namespace {
 
 /// Dead jobs read from the file at a time.
 constexpr std::size_t kDeadPage = 1'000;
-/// Written in about the time in which the node makes a large hand-over of what it has collected.
-constexpr std::uint64_t kLittleLeft_rows = 20'000;
+/// Half of what a node lets wait for the file: larger hand-overs would hold it up for longer.
+constexpr std::uint64_t kLittleLeft_rows = 150'000;
 
 }  // namespace
 

@@ -356,7 +356,7 @@ TEST(Store, WantsMoreOnceLittleIsLeft) {
   ASSERT_TRUE(store.has_value());
   EXPECT_TRUE((*store)->wants_more());
   std::vector<command::Item> jobs;
-  for (std::uint64_t i = 1; i <= 25'000; ++i) jobs.emplace_back(plain_job(i));
+  for (std::uint64_t i = 1; i <= 160'000; ++i) jobs.emplace_back(plain_job(i));
   (*store)->write(1, of(std::move(jobs)));
   for (int i = 0; i < 600 && !(*store)->trouble(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
