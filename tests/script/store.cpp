@@ -59,7 +59,12 @@ void MapStore::apply(const command::Changes& changes) {
   for (const auto& change : changes) {
     std::visit(
         Overloaded{
-            [&](const command::Item& item) { put(item); },
+            [&](const command::HeldItem& held) { put(*held); },
+            [&](const model::PlainJob& plain) {
+              model::JobRecord record;
+              model::fill(plain, record);
+              put(record);
+            },
             [&](const command::RemovedJob& r) { items_.erase("job " + padded(r.job.ulid)); },
             [&](const command::RemovedQueue& r) { remove_queue(r); },
             [&](const command::SweptJobs& r) { sweep(r); },
@@ -77,7 +82,10 @@ void MapStore::apply(const command::Changes& changes) {
             },
             [&](const command::RemovedBulk& r) { items_.erase("bulk " + padded(r.bulk.ulid)); },
             // Logs live beside the items, and nobody asks this store for them.
-            [](const command::LoggedLines&) {}, [](const auto&) {}},
+            [](const command::LoggedLines&) {},
+            // Of commands that scripts do not have.
+            [](const command::RemovedKey&) {}, [](const command::RemovedWebhook&) {},
+            [](const command::Audited&) {}},
         change);
   }
 }
