@@ -17,6 +17,8 @@ using call::ClusterAnswer;
 /// A learner that lacks no more than this many entries has caught up.
 constexpr std::uint64_t kNearlyThere = 200;
 constexpr std::int64_t kChangeUs = 15'000'000;
+/// Who seems to be away may only be connecting anew, as nodes do that have just become members.
+constexpr std::int64_t kReconnectUs = 1'000'000;
 /// Somebody who is no member and has been silent for so long needs no connection.
 constexpr std::int64_t kStrangerUs = 30'000'000;
 
@@ -128,9 +130,8 @@ void Membership::tell_of_removal(std::uint64_t node, std::int64_t now_us) {
 }
 
 void Membership::ask(const call::ClusterChange& change, std::int64_t now_us, Answer answer) {
-  requests_.push_back(
-      {.change = change, .answer = std::move(answer), .give_up_us = now_us + kChangeUs});
-  if (further(requests_.back()) == Progress::done) requests_.pop_back();
+  requests_.push_back({.change = change, .answer = std::move(answer), .asked_us = now_us});
+  if (further(requests_.back(), now_us) == Progress::done) requests_.pop_back();
 }
 
 void Membership::give_up(const std::string& code, const std::string& message) {
@@ -139,8 +140,8 @@ void Membership::give_up(const std::string& code, const std::string& message) {
 
 void Membership::upkeep(std::int64_t now_us, bool leads) {
   std::erase_if(requests_, [&](Request& request) {
-    if (further(request) == Progress::done) return true;
-    if (request.give_up_us > now_us) return false;
+    if (further(request, now_us) == Progress::done) return true;
+    if (request.asked_us + kChangeUs > now_us) return false;
     request.answer(
         {"timeout", "This was begun and is not done yet; look at the cluster's status."});
     return true;
@@ -153,12 +154,12 @@ void Membership::upkeep(std::int64_t now_us, bool leads) {
   update_addresses();
 }
 
-Membership::Progress Membership::further(Request& request) {
+Membership::Progress Membership::further(Request& request, std::int64_t now_us) {
   switch (request.change.action) {
     case ClusterAction::transfer:
       return transfer(request);
     case ClusterAction::remove:
-      return remove(request);
+      return remove(request, now_us);
     case ClusterAction::add:
       return add(request);
     case ClusterAction::snapshot:
@@ -226,7 +227,7 @@ ClusterAnswer Membership::quorum_without(const log::Member& member) const {
                       member.name, left, alive_left)};
 }
 
-Membership::Progress Membership::remove(Request& request) {
+Membership::Progress Membership::remove(Request& request, std::int64_t now_us) {
   const auto done = [&](ClusterAnswer answer) {
     request.answer(std::move(answer));
     return Progress::done;
@@ -239,8 +240,10 @@ Membership::Progress Membership::remove(Request& request) {
         {"not_found", fmt::format("There is no node called \"{}\".", request.change.target)});
   }
   if (!request.begun)
-    if (auto refusal = quorum_without(*member); !refusal.code.empty())
+    if (auto refusal = quorum_without(*member); !refusal.code.empty()) {
+      if (request.asked_us + kReconnectUs > now_us) return Progress::goes_on;
       return done(std::move(refusal));
+    }
   request.begun = true;
   if (member->id == log_.node_id()) {
     // Somebody else has to do it: when leadership has moved, the question goes there.

@@ -59,14 +59,14 @@ class Membership {
   struct Request {
     call::ClusterChange change;
     Answer answer;
-    std::int64_t give_up_us = 0;
+    std::int64_t asked_us = 0;
     bool begun = false;
   };
   enum class Progress : std::uint8_t { goes_on, done };
 
-  Progress further(Request& request);
+  Progress further(Request& request, std::int64_t now_us);
   Progress transfer(Request& request);
-  Progress remove(Request& request);
+  Progress remove(Request& request, std::int64_t now_us);
   Progress add(Request& request);
   [[nodiscard]] call::ClusterAnswer quorum_without(const log::Member& member) const;
   void propose(const log::Change& change);
