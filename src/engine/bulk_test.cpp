@@ -6,21 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.hpp"
+#include "engine/nothing_ended.hpp"
 #include "model/limits.hpp"
 
 namespace jobbie::engine {
 namespace {
 
 /// Keeps what the engine lets go of.
-class NoEndedJobs final : public EndedJobs {
- public:
-  std::optional<model::JobRecord> find(base::JobId) override { return std::nullopt; }
-  std::vector<model::JobRecord> dead_in_group(std::string_view, std::uint64_t, std::uint64_t,
-                                              std::size_t) override {
-    return {};
-  }
-};
-
 class BulkTest : public ::testing::Test {
  protected:
   command::Reply run(command::Command command) {
@@ -63,7 +55,7 @@ class BulkTest : public ::testing::Test {
     EXPECT_EQ(engine_.state_hash(), hash);
   }
 
-  NoEndedJobs ended_;
+  NothingEnded ended_;
   Engine engine_{ended_};
   std::int64_t now_ = 1'760'000'000'000;
 };

@@ -10,20 +10,12 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.hpp"
+#include "engine/nothing_ended.hpp"
 
 namespace jobbie::engine {
 namespace {
 
 using base::Blob;
-
-class NoEnded final : public EndedJobs {
- public:
-  std::optional<model::JobRecord> find(base::JobId /*id*/) override { return std::nullopt; }
-  std::vector<model::JobRecord> dead_in_group(std::string_view, std::uint64_t, std::uint64_t,
-                                              std::size_t) override {
-    return {};
-  }
-};
 
 class Changes : public ::testing::Test {
  protected:
@@ -58,7 +50,7 @@ class Changes : public ::testing::Test {
   }
 
   std::int64_t now_ = 1'000'000;
-  NoEnded ended_;
+  NothingEnded ended_;
   Engine engine_{ended_};
 };
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.hpp"
+#include "engine/nothing_ended.hpp"
 
 namespace jobbie::engine {
 namespace {
@@ -15,15 +16,6 @@ namespace {
 using base::Blob;
 using command::Refused;
 using model::Scope;
-
-class NoEnded final : public EndedJobs {
- public:
-  std::optional<model::JobRecord> find(base::JobId /*id*/) override { return std::nullopt; }
-  std::vector<model::JobRecord> dead_in_group(std::string_view, std::uint64_t, std::uint64_t,
-                                              std::size_t) override {
-    return {};
-  }
-};
 
 class Keys : public ::testing::Test {
  protected:
@@ -57,7 +49,7 @@ class Keys : public ::testing::Test {
   }
 
   std::int64_t now_ = 1'000'000;
-  NoEnded ended_;
+  NothingEnded ended_;
   Engine engine_{ended_};
 };
 

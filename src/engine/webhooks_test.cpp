@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.hpp"
+#include "engine/nothing_ended.hpp"
 #include "model/limits.hpp"
 
 namespace jobbie::engine {
@@ -16,15 +17,6 @@ using base::Blob;
 using command::EventType;
 using command::Refused;
 using model::DeliveryState;
-
-class NothingEnded final : public EndedJobs {
- public:
-  std::optional<model::JobRecord> find(base::JobId /*id*/) override { return std::nullopt; }
-  std::vector<model::JobRecord> dead_in_group(std::string_view, std::uint64_t, std::uint64_t,
-                                              std::size_t) override {
-    return {};
-  }
-};
 
 std::uint64_t bits(std::initializer_list<EventType> types) {
   std::uint64_t out = 0;
