@@ -1,10 +1,12 @@
 // The frame of the server's tests: a server on a free port whose handler the test fills in.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,7 +18,9 @@ namespace jobbie::http {
 
 class ServerTest : public testing::Test {
  protected:
-  /// By default a request is answered with its method, path and body.
+  /// A handler outlives the test's body, so it may keep what it needs, or the frame's, and refer to
+  /// nothing of the body's own unless the body stops the server. By default a request is answered
+  /// with its method, path and body.
   ServerTest() {
     handler.on_request = [](const Request& request, Responder responder) {
       std::string body(request.method_text);
@@ -52,6 +56,22 @@ class ServerTest : public testing::Test {
   void release(std::size_t number, std::string body) {
     server->loop(0).post(
         [this, number, text = std::move(body)] { kept[number].send(200, "text/plain", text); });
+  }
+
+  /// Makes the handler note every request and answer with that body.
+  void note_and_answer(std::string body) {
+    handler.on_request = [this, text = std::move(body)](const Request&, Responder responder) {
+      note("handled");
+      responder.send(200, "text/plain", text);
+    };
+  }
+
+  /// Waits until no connection is left; false after ten seconds. One that is not accepted yet does
+  /// not count, so see a request handled first.
+  bool wait_until_empty() const {
+    for (int i = 0; i < 1000 && server->connections() > 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return server->connections() == 0;
   }
 
   void note(std::string what) {

@@ -103,25 +103,16 @@ TEST_F(ServerTest, ReadsNoMoreThanItMayHoldUnanswered) {
 TEST_F(ServerTest, BoundsWhatAClientDoesNotRead) {
   options.limits.answer_bytes = 256 * 1024;
   options.limits.write_time = base::milliseconds(300);
-  std::atomic<int> handled = 0;
-  const std::string answer(64 * 1024, 'z');
-  handler.on_request = [&](const Request&, Responder responder) {
-    ++handled;
-    responder.send(200, "text/plain", answer);
-  };
+  note_and_answer(std::string(64 * 1024, 'z'));
   start();
   TestClient client(server->port(), 16 * 1024);
   std::string all;
   for (int i = 0; i < 2000; ++i) all += get("/");
   client.send(all);
-  const auto gone = [this] {
-    for (int i = 0; i < 1000 && server->connections() > 0; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return server->connections() == 0;
-  };
-  EXPECT_TRUE(gone());
+  EXPECT_EQ(noted(0), "handled");
+  EXPECT_TRUE(wait_until_empty());
   // What fits the sockets' buffers and ours, and not 128 MB.
-  EXPECT_LT(handled, 300);
+  EXPECT_LT(note_count(), 300U);
 }
 
 TEST_F(ServerTest, CutsAStreamThatIsNotRead) {

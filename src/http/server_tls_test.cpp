@@ -15,12 +15,6 @@ class ServerTlsTest : public ServerTest {
   ServerTlsTest() { options.tls = certificate.files(); }
 
   TlsTestClient::Options trusting() const { return {.trusts = certificate.files().certificate}; }
-  bool wait_until_empty() const {
-    for (int i = 0; i < 1000 && server->connections() > 0; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return server->connections() == 0;
-  }
-
   TestCertificate certificate;
 };
 
@@ -362,19 +356,15 @@ TEST_F(ServerTlsTest, DrainsWithoutLosingAnswers) {
 TEST_F(ServerTlsTest, BoundsWhatAClientDoesNotRead) {
   options.limits.answer_bytes = 256 * 1024;
   options.limits.write_time = base::milliseconds(300);
-  std::atomic<int> handled = 0;
-  const std::string answer(64 * 1024, 'z');
-  handler.on_request = [&](const Request&, Responder responder) {
-    ++handled;
-    responder.send(200, "text/plain", answer);
-  };
+  note_and_answer(std::string(64 * 1024, 'z'));
   start();
   TlsTestClient client(server->port(), {.receive_buffer = 16 * 1024});
   std::string all;
   for (int i = 0; i < 1000; ++i) all += get("/");
   client.send(all);
+  EXPECT_EQ(noted(0), "handled");
   EXPECT_TRUE(wait_until_empty());
-  EXPECT_LT(handled, 300);
+  EXPECT_LT(note_count(), 300U);
 }
 
 }  // namespace
