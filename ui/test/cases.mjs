@@ -312,6 +312,8 @@ export const tests = {
     await dialog(page).getByRole('option').first().waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL('**/ui/queues/emails.send')
+    // The address is there before the screen, and the screen before it has rows as well.
+    await page.locator('input[name=payload_contains]').waitFor()
     await page.locator('tbody tr').first().waitFor()
     await page.keyboard.press('/')
     assert.equal(await page.evaluate(() => document.activeElement.getAttribute('name')), 'payload_contains')
