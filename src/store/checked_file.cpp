@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/write_out.hpp"
+#include "store/gathered_wal.hpp"
 #include "store/read_window.hpp"
 
 namespace jobbie::store {
@@ -193,6 +194,8 @@ constexpr sqlite3_io_methods kCheckedMethods = {
 
 int vfs_open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags) {
   auto* system = system_files();
+  if ((flags & SQLITE_OPEN_WAL) != 0)
+    return open_gathered_wal(*system, name, file, flags, out_flags);
   if ((flags & SQLITE_OPEN_MAIN_DB) == 0)
     return system->xOpen(system, name, file, flags, out_flags);
   auto* self = self_of(file);
@@ -234,7 +237,8 @@ int vfs_time64(sqlite3_vfs*, sqlite3_int64* out) {
 sqlite3_vfs make_vfs() {
   sqlite3_vfs vfs{};
   vfs.iVersion = 2;
-  vfs.szOsFile = static_cast<int>(sizeof(CheckedFile)) + system_files()->szOsFile;
+  vfs.szOsFile = static_cast<int>(std::max(sizeof(CheckedFile), gathered_wal_bytes())) +
+                 system_files()->szOsFile;
   vfs.mxPathname = system_files()->mxPathname;
   vfs.zName = "jobbie";
   vfs.xOpen = vfs_open;
