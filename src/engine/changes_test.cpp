@@ -92,5 +92,22 @@ TEST_F(Changes, AnEndedJobGoesWithItsTexts) {
   EXPECT_EQ(jobs[telling].worker.view(), "w");
 }
 
+// The store counts on it: a plain job's row has no errors beside it.
+TEST_F(Changes, AJobThatHasFailedIsNeverPlainAgain) {
+  const auto id = enqueue({.queue = Blob("a"), .max_retries = 2});
+  one(command::Claim{.queues = {Blob("a")}, .worker = Blob("w")});
+  one(command::Fail{.ref = {.job = id}, .error = Blob("no")});
+  int plain = 0;
+  EXPECT_EQ(drain(plain)[id].errors.size(), 1U);
+  EXPECT_EQ(plain, 0);
+  now_ += base::days(1).ms;
+  one(command::Claim{.queues = {Blob("a")}, .worker = Blob("w")});
+  one(command::Ack{.ref = {.job = id}});
+  const auto jobs = drain(plain);
+  EXPECT_EQ(plain, 0);
+  EXPECT_EQ(jobs.at(id).state, model::State::completed);
+  EXPECT_EQ(jobs.at(id).errors.size(), 1U);
+}
+
 }  // namespace
 }  // namespace jobbie::engine

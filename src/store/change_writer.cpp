@@ -124,6 +124,9 @@ std::string writer_sql(std::size_t which) {
   }
 }
 
+/// Plain jobs that are written together at most.
+constexpr std::size_t kMostFed = 1'000;
+
 std::string json_array(const std::vector<base::Blob>& names) {
   std::string out = "[";
   for (const auto& name : names) {
@@ -152,6 +155,9 @@ base::Result<ChangeWriter> ChangeWriter::make(Connection& connection) {
     if (!statement) return std::unexpected(std::move(statement).error());
     writer.statements_[i] = *std::move(statement);
   }
+  auto feed = JobFeed::make(connection);
+  if (!feed) return std::unexpected(std::move(feed).error());
+  writer.feed_ = *std::move(feed);
   auto access = AccessWriter::make(connection);
   if (!access) return std::unexpected(std::move(access).error());
   writer.access_ = *std::move(access);
@@ -163,6 +169,7 @@ base::Result<ChangeWriter> ChangeWriter::make(Connection& connection) {
 }
 
 bool ChangeWriter::after_rollback() {
+  feed_.forget();
   const auto max_seq = connection_->query_integer("SELECT max(seq) FROM job_rows");
   if (max_seq) max_seq_ = *max_seq;
   return max_seq.has_value();
@@ -175,8 +182,7 @@ bool ChangeWriter::apply(const command::Change& change, std::uint64_t revision) 
         if constexpr (std::is_same_v<T, command::HeldItem>) {
           return put(*what, revision);
         } else if constexpr (std::is_same_v<T, model::PlainJob>) {
-          model::fill(what, plain_);
-          return put_job(plain_, revision);
+          return put_plain(what, revision);
         } else if constexpr (std::is_same_v<T, command::SweptJobs>) {
           return sweep(what, revision);
         } else if constexpr (std::is_same_v<T, command::LoggedLines>) {
@@ -203,7 +209,10 @@ bool ChangeWriter::put(const command::Item& item, std::uint64_t revision) {
       item);
 }
 
+bool ChangeWriter::flush() { return feed_.write(); }
+
 bool ChangeWriter::set_applied(std::uint64_t index, std::uint64_t writes) {
+  if (!flush()) return false;
   Statement& s = statements_[kSetApplied];
   s.bind(1, index);
   s.bind(2, writes);
@@ -218,10 +227,24 @@ bool ChangeWriter::insert_job(const model::JobRecord& job, std::uint64_t revisio
   return put_errors(job, 0);
 }
 
-// New jobs, which are most rows, are inserted unasked. One that has ended without an error most
-// likely stands there in another state and without errors, so that is tried. For the others the old
-// row is looked at first: it says whether an index must follow, and which errors are there.
+// Most rows are plain jobs that are new or have ended, and go in together. They have never failed,
+// so no errors of theirs can be there. The others mostly stand as they did in the indexes.
+bool ChangeWriter::put_plain(const model::PlainJob& job, std::uint64_t revision) {
+  const auto seq = static_cast<std::int64_t>(job.id.sequence());
+  if (seq > max_seq_ || model::has_ended(job.state)) {
+    max_seq_ = std::max(max_seq_, seq);
+    feed_.add(job, revision);
+    return feed_.size() < kMostFed || flush();
+  }
+  model::fill(job, plain_);
+  return put_job(plain_, revision);
+}
+
+// New jobs are inserted unasked. One that has ended without an error most likely stands there in
+// another state and without errors, so that is tried. For the others the old row is looked at
+// first: it says whether an index must follow, and which errors are there.
 bool ChangeWriter::put_job(const model::JobRecord& job, std::uint64_t revision) {
+  if (!flush()) return false;
   if (static_cast<std::int64_t>(job.id.sequence()) > max_seq_) return insert_job(job, revision);
   if (model::has_ended(job.state) && job.errors.empty()) {
     Statement& update = statements_[kUpdateJobWithoutErrors];
@@ -270,6 +293,7 @@ bool ChangeWriter::put_errors(const model::JobRecord& job, std::int64_t kept_bef
 }
 
 bool ChangeWriter::remove_job(std::uint64_t seq) {
+  if (!flush()) return false;
   for (const Sql which : {kDeleteJob, kDeleteErrors, kDeleteLines}) {
     statements_[which].bind(1, seq);
     if (!statements_[which].run()) return false;

@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "command/item.hpp"
 #include "store/access_rows.hpp"
+#include "store/job_feed.hpp"
 #include "store/sqlite.hpp"
 #include "store/webhook_rows.hpp"
 
@@ -23,8 +24,12 @@ class ChangeWriter {
   /// `connection` must outlive the writer.
   static base::Result<ChangeWriter> make(Connection& connection);
 
-  /// `revision` numbers the hand-over that the change came with.
+  /// `revision` numbers the hand-over that the change came with. The change must stay until it is
+  /// flushed or the transaction rolled back.
   [[nodiscard]] bool apply(const command::Change& change, std::uint64_t revision);
+  /// Some rows wait for others that are written with them: those too are written now.
+  [[nodiscard]] bool flush();
+  /// Ends what is written in a transaction, and flushes it.
   [[nodiscard]] bool set_applied(std::uint64_t index, std::uint64_t writes);
 
   /// Removes a job, its errors and its log.
@@ -53,6 +58,7 @@ class ChangeWriter {
   [[nodiscard]] bool put(const model::WebhookRecord& webhook) { return webhooks_.put(webhook); }
   [[nodiscard]] bool put(const model::DeliveryRecord& delivery) { return webhooks_.put(delivery); }
 
+  [[nodiscard]] bool put_plain(const model::PlainJob& job, std::uint64_t revision);
   [[nodiscard]] bool put_job(const model::JobRecord& job, std::uint64_t revision);
   [[nodiscard]] bool insert_job(const model::JobRecord& job, std::uint64_t revision);
   [[nodiscard]] bool put_errors(const model::JobRecord& job, std::int64_t kept_before);
@@ -73,6 +79,8 @@ class ChangeWriter {
 
   Connection* connection_;
   std::array<Statement, kStatements> statements_;
+  /// Written before any other statement looks at jobs or changes them.
+  JobFeed feed_;
   AccessWriter access_;
   WebhookWriter webhooks_;
   std::int64_t max_seq_ = 0;  ///< no job beyond it is in the file: those are inserted unasked

@@ -238,9 +238,10 @@ void bind_life(Statement& s, const JobRecord& job) {
   s.bind(parameter(started_at), job.started_at);
   s.bind(parameter(failed_at), job.failed_at);
   s.bind(parameter(nominal_at), job.nominal_at);
-  s.bind(parameter(flags),
-         (job.heartbeaten ? kHeartbeaten : 0) | (job.cancel_requested ? kCancelRequested : 0) |
-             (job.holds_unique ? kHoldsUnique : 0) | (job.batch_counted ? kBatchCounted : 0));
+  s.bind(parameter(flags), job_flags({.heartbeaten = job.heartbeaten,
+                                      .cancel_requested = job.cancel_requested,
+                                      .holds_unique = job.holds_unique,
+                                      .batch_counted = job.batch_counted}));
   s.bind(parameter(arrival), job.arrival);
   s.bind(parameter(group_arrival), job.group_arrival);
   s.bind(parameter(error_count), std::int64_t{job.error_count});
@@ -252,6 +253,10 @@ void bind_life(Statement& s, const JobRecord& job) {
 }
 
 }  // namespace
+
+const char* job_column_name(JobColumn column) {
+  return kJobColumnNames.at(static_cast<std::size_t>(at(column)));
+}
 
 std::string job_columns() {
   std::string out;
@@ -273,17 +278,26 @@ std::string update_job_sql(bool indexed) {
   for (int i = 2; i <= kJobColumns; ++i) {
     if (!indexed && is_indexed(static_cast<JobColumn>(i))) continue;
     if (!sets.empty()) sets += ", ";
-    sets += kJobColumnNames.at(static_cast<std::size_t>(i - 1));
+    sets += job_column_name(static_cast<JobColumn>(i));
     sets += " = ?" + std::to_string(i);
   }
   return "UPDATE job_rows SET " + sets + " WHERE seq = ?1";
+}
+
+std::int64_t job_flags(const JobFlags& flags) {
+  return (flags.heartbeaten ? kHeartbeaten : 0) | (flags.cancel_requested ? kCancelRequested : 0) |
+         (flags.holds_unique ? kHoldsUnique : 0) | (flags.batch_counted ? kBatchCounted : 0);
+}
+
+std::uint64_t random_part(const base::JobId& id) {
+  return id.ulid.low & std::uint64_t{0xffff'ffff};
 }
 
 void bind_job(Statement& statement, const JobRecord& job, std::uint64_t revision,
               std::string& extra) {
   const auto& ulid = job.id.ulid;
   statement.bind(parameter(JobColumn::seq), ulid.sequence());
-  statement.bind(parameter(JobColumn::id_random), ulid.low & std::uint64_t{0xffff'ffff});
+  statement.bind(parameter(JobColumn::id_random), random_part(job.id));
   statement.bind(parameter(JobColumn::created_at), ulid.time().ms);
   statement.bind(parameter(JobColumn::revision), revision);
   bind_spec(statement, job.spec);

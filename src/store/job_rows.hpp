@@ -63,12 +63,24 @@ inline constexpr int kJobColumns = static_cast<int>(JobColumn::extra);
 /// A row that an index has found costs as much as so many along the table.
 inline constexpr int kRowsWalkedForOneFound = 8;
 
+[[nodiscard]] const char* job_column_name(JobColumn column);
 /// `seq, id_random, …`
 std::string job_columns();
 std::string insert_job_sql();
 /// With `indexed`, also the columns that stand in an index. An update that leaves them out does not
 /// touch the indexes at all.
 std::string update_job_sql(bool indexed);
+
+/// What the column `flags` holds as bits.
+struct JobFlags {
+  bool heartbeaten = false;
+  bool cancel_requested = false;
+  bool holds_unique = false;
+  bool batch_counted = false;
+};
+[[nodiscard]] std::int64_t job_flags(const JobFlags& flags);
+/// What the column `id_random` holds of an id.
+[[nodiscard]] std::uint64_t random_part(const base::JobId& id);
 
 /// Binds all columns. `extra` is the room for that column's bytes; it and the record must stay
 /// until the statement is reset.

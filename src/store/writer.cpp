@@ -147,7 +147,10 @@ bool Writer::write_rows(const std::vector<const HandOver*>& batch) {
     for (const auto& change : hand_over->changes) {
       if (++rows % kRowsBetweenYields == 0) {
         rows_under_way_.store(rows);
-        if (!hurries) std::this_thread::yield();
+        if (!hurries) {
+          if (!changes_->flush()) return false;
+          std::this_thread::yield();
+        }
       }
       if (!last.empty()) {
         const auto* job = command::job_in(change);
