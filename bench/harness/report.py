@@ -104,18 +104,20 @@ def backlog_table(result):
         if "memory_idle" not in medians:
             continue
         idle = medians["memory_idle"]
-        megabytes = [medians.get(f"memory_{n}") for n in (MIDDLE_BACKLOG, LARGE_BACKLOG)]
+        megabytes = [medians.get(f"memory_{key}")
+                     for key in (MIDDLE_BACKLOG, f"{LARGE_BACKLOG}_at_once", LARGE_BACKLOG)]
         small, large = medians.get(f"both_at_{SMALL_BACKLOG}"), medians.get(f"both_at_{LARGE_BACKLOG}")
-        each = (megabytes[1] - idle) / LARGE_BACKLOG if megabytes[1] else None
+        each = [(value - idle) / LARGE_BACKLOG if value else None for value in megabytes[1:]]
         rows.append([row["title"], number(idle / 1e6)] +
                     [number(value / 1e6 if value else None) for value in megabytes] +
-                    [number(each), number(small), number(large),
+                    [number(value) for value in each] +
+                    [number(small), number(large),
                      number(large / small if small and large else None, 2),
                      number(medians.get("start_after_stop"), 1), number(medians.get("start_after_kill"), 1)])
     if not rows:
         return ""
-    return table(["pending jobs", "MB idle", "MB at 100,000", "MB at 1 M", "bytes a job at 1 M",
-                  "jobs/s at 1,000", "jobs/s at 1 M", "ratio", "start at 1 M, s", "after kill -9, s"], rows)
+    return table(["pending jobs", "MB idle", "MB at 100,000", "MB at 1 M at once", "MB 3 s later",
+                  "bytes a job at once", "bytes 3 s later", "jobs/s at 1,000", "jobs/s at 1 M", "ratio", "start at 1 M, s", "after kill -9, s"], rows)
 
 
 def settings_table(result):

@@ -38,7 +38,7 @@ struct Bounds {
   std::size_t bulks = 100;                              ///< bulk requests that wait
   std::size_t entry_bytes = std::size_t{1} << 20;       ///< an entry is closed when it passes this
   std::size_t round_bytes = std::size_t{8} << 20;       ///< entries that share one sync
-  std::uint64_t unstored_rows = 300'000;                ///< changes ahead of the database
+  std::uint64_t unstored_rows = 200'000;                ///< changes ahead of the database
   base::Duration checkpoint = base::milliseconds(100);  ///< between two hand-overs to the store
 };
 

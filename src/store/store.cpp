@@ -23,7 +23,7 @@ namespace {
 /// Dead jobs read from the file at a time.
 constexpr std::size_t kDeadPage = 1'000;
 /// Half of what a node lets wait for the file: larger hand-overs would hold it up for longer.
-constexpr std::uint64_t kLittleLeft_rows = 150'000;
+constexpr std::uint64_t kLittleLeft_rows = 100'000;
 
 }  // namespace
 
