@@ -101,6 +101,7 @@ TEST_F(Changes, AJobThatHasFailedIsNeverPlainAgain) {
   EXPECT_EQ(drain(plain)[id].errors.size(), 1U);
   EXPECT_EQ(plain, 0);
   now_ += base::days(1).ms;
+  one(command::Tick{});
   one(command::Claim{.queues = {Blob("a")}, .worker = Blob("w")});
   one(command::Ack{.ref = {.job = id}});
   const auto jobs = drain(plain);
