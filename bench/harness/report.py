@@ -2,7 +2,7 @@
 
 import statistics
 
-from harness.measures import LARGE_BACKLOG, MIDDLE_BACKLOG, RATES, SMALL_BACKLOG
+from harness.measures import LARGE_BACKLOG, MIDDLE_BACKLOG, RATES, REST_S, SMALL_BACKLOG
 
 LATENCIES = (("latency_slow", "at 100 jobs/s"), ("latency_half", "at half load"))
 SHARES = (("p50", 0.5), ("p99", 0.99), ("p999", 0.999))
@@ -105,7 +105,7 @@ def backlog_table(result):
             continue
         idle = medians["memory_idle"]
         megabytes = [medians.get(f"memory_{key}")
-                     for key in (MIDDLE_BACKLOG, f"{LARGE_BACKLOG}_at_once", LARGE_BACKLOG)]
+                     for key in (f"{MIDDLE_BACKLOG}_at_once", f"{LARGE_BACKLOG}_at_once", LARGE_BACKLOG)]
         small, large = medians.get(f"both_at_{SMALL_BACKLOG}"), medians.get(f"both_at_{LARGE_BACKLOG}")
         each = [(value - idle) / LARGE_BACKLOG if value else None for value in megabytes[1:]]
         rows.append([row["title"], number(idle / 1e6)] +
@@ -116,8 +116,8 @@ def backlog_table(result):
                      number(medians.get("start_after_stop"), 1), number(medians.get("start_after_kill"), 1)])
     if not rows:
         return ""
-    return table(["pending jobs", "MB idle", "MB at 100,000", "MB at 1 M at once", "MB 3 s later",
-                  "bytes a job at once", "bytes 3 s later", "jobs/s at 1,000", "jobs/s at 1 M", "ratio", "start at 1 M, s", "after kill -9, s"], rows)
+    return table(["pending jobs", "MB idle", "MB at 100,000 at once", "MB at 1 M at once", f"MB {REST_S} s later",
+                  "bytes a job at once", f"bytes {REST_S} s later", "jobs/s at 1,000", "jobs/s at 1 M", "ratio", "start at 1 M, s", "after kill -9, s"], rows)
 
 
 def settings_table(result):

@@ -29,7 +29,7 @@ sqlite3_file* inner_wal(sqlite3_file* file) {
 }
 const sqlite3_io_methods& inner_methods(sqlite3_file* file) { return *inner_wal(file)->pMethods; }
 
-/// What could not be written is forgotten: SQLite hears of it and rolls back.
+/// What could not be written is forgotten: SQLite has to hear of it and roll back.
 int write_gathered(sqlite3_file* file) {
   auto& self = wal_of(file);
   if (self.size == 0) return SQLITE_OK;
@@ -74,8 +74,14 @@ int wal_close(sqlite3_file* file) {
   return inner_methods(file).xClose(inner_wal(file));
 }
 int wal_read(sqlite3_file* file, void* buffer, int amount, sqlite3_int64 offset) {
-  wal_of(file).write_end = -1;  // who reads may be about to change what it has read
-  if (const int result = write_gathered(file); result != SQLITE_OK) return result;
+  auto& self = wal_of(file);
+  self.write_end = -1;  // who reads may be about to change what it has read
+  const auto end = self.first + static_cast<sqlite3_int64>(self.size);
+  if (self.size > 0 && offset < end && offset + amount > self.first) {
+    // After an error of this kind SQLite rolls the whole transaction back. After the one for a full
+    // disk it might keep it, without what is lost here.
+    if (write_gathered(file) != SQLITE_OK) return SQLITE_IOERR_WRITE;
+  }
   return inner_methods(file).xRead(inner_wal(file), buffer, amount, offset);
 }
 int wal_truncate(sqlite3_file* file, sqlite3_int64 size) {

@@ -4,6 +4,10 @@
 // are put together until the transaction's last page has come, which its head tells, or until there
 // are many; then they are written at once. So whoever sees a transaction in the index of the log
 // finds it in the file, and a write that fails, fails before the transaction is called done.
+//
+// It counts on two things: only one connection of all writes transactions (what another has left of
+// one that was rolled back could come over them later), and no connection syncs its commits, for
+// which SQLite would divide what it writes otherwise (`synchronous` is NORMAL or OFF).
 #pragma once
 
 #include <cstddef>

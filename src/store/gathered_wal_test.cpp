@@ -175,5 +175,32 @@ TEST_F(GatheredWalTest, AFailureIsToldBeforeTheTransactionIsDone) {
   EXPECT_LT(failures, 39);
 }
 
+// A page that is read back has to be written first. If that fails, what SQLite took for written is
+// not there, and the transaction must not be committed without it.
+TEST_F(GatheredWalTest, AFailureWhileReadingEndsTheTransaction) {
+  open(std::size_t{16} << 10);
+  ASSERT_TRUE(run(insert(1, 2'000)));
+  int refused = 0;
+  for (int first = 1; first <= 1'500; first += 100) {
+    ASSERT_TRUE(run("BEGIN"));
+    const auto range = std::to_string(first) + " AND " + std::to_string(first + 200);
+    // A few pages more than the cache holds: they have gone to the log, as far as SQLite knows.
+    ASSERT_TRUE(run("UPDATE t SET n = n + 1 WHERE id BETWEEN " + range));
+    below.writes = 0;
+    below.fails_from = 1;
+    const bool read = run("UPDATE t SET n = n + 1 WHERE id BETWEEN " + range);
+    below.fails_from = 0;
+    if (!read) {
+      ++refused;
+      EXPECT_NE(sqlite3_get_autocommit(writer.handle()), 0) << "it may still be committed";
+    }
+    if (sqlite3_get_autocommit(writer.handle()) == 0) ASSERT_TRUE(run("ROLLBACK"));
+    ASSERT_EQ(number(reader, "SELECT sum(n) FROM t"), 2'000);
+    ASSERT_EQ(number(writer, "SELECT sum(n) FROM t"), 2'000);
+    ASSERT_EQ(sum_after_a_crash(), 2'000);
+  }
+  EXPECT_GT(refused, 0);
+}
+
 }  // namespace
 }  // namespace jobbie::store

@@ -13,7 +13,12 @@ namespace jobbie::store {
 namespace {
 
 // A new field needs a column below.
-static_assert(sizeof(model::PlainJob) == 128);
+[[maybe_unused]] void count_fields(const model::PlainJob& job) {
+  [[maybe_unused]] const auto& [id, queue, payload, worker, hostname, run_at, started_at, ended_at,
+                                lease_expires_at, lease_duration, lease, arrival, priority,
+                                max_retries, attempt, state, lease_end, heartbeaten,
+                                cancel_requested, batch_counted] = job;
+}
 
 void give(sqlite3_context* out, std::int64_t value) { sqlite3_result_int64(out, value); }
 void give(sqlite3_context* out, std::uint64_t value) {
@@ -92,7 +97,9 @@ FedTable* table_of(sqlite3_vtab* table) { return reinterpret_cast<FedTable*>(tab
 FedCursor* cursor_of(sqlite3_vtab_cursor* cursor) { return reinterpret_cast<FedCursor*>(cursor); }
 const JobFeed::Jobs& jobs_of(sqlite3_vtab_cursor* cursor) { return *table_of(cursor->pVtab)->jobs; }
 
-int fed_connect(sqlite3* handle, void* jobs, int, const char* const*, sqlite3_vtab** out, char**) {
+// Nothing may be thrown through SQLite: without memory the process ends here.
+int fed_connect(sqlite3* handle, void* jobs, int, const char* const*, sqlite3_vtab** out,
+                char**) noexcept {
   std::string columns;
   for (const auto& fed : kFedColumns) {
     if (!columns.empty()) columns += ", ";
@@ -110,7 +117,7 @@ int fed_disconnect(sqlite3_vtab* table) {
   return SQLITE_OK;
 }
 int fed_plan(sqlite3_vtab*, sqlite3_index_info*) { return SQLITE_OK; }
-int fed_open(sqlite3_vtab*, sqlite3_vtab_cursor** out) {
+int fed_open(sqlite3_vtab*, sqlite3_vtab_cursor** out) noexcept {
   *out = &std::make_unique<FedCursor>().release()->base;
   return SQLITE_OK;
 }

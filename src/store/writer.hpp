@@ -51,7 +51,8 @@ class Writer {
   /// Of the file; zero is no bound. From the next transaction on.
   void set_max_pages(std::uint64_t pages) { max_pages_.store(pages); }
 
-  /// Of the transaction that is not committed, how much is written: at least so many rows.
+  /// Of the transaction that is not committed, how much is written: so many rows, but for the
+  /// last few.
   [[nodiscard]] std::uint64_t rows_under_way() const { return rows_under_way_.load(); }
   [[nodiscard]] std::uint64_t written_index() const { return written_index_.load(); }
   bool wait_until_written(std::uint64_t index, std::chrono::milliseconds timeout);
