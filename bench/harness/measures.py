@@ -15,7 +15,7 @@ LARGE_BACKLOG = 1_000_000
 # What came at once is still on its way to the disk when it is answered; so long it may take.
 REST_S = 3
 # A rate beside a backlog is the median of so many.
-BACKLOG_WINDOWS = 3
+BACKLOG_RUNS = 3
 # Producers and workers may run apart by so many jobs where a backlog is to stay as it is.
 BACKLOG_WINDOW = 500
 
@@ -154,7 +154,7 @@ class Round:
             self.series.add(f"memory_{backlog}_at_once", at_once)
             self.series.add(f"memory_{backlog}", memory)
             say(f"   {backlog} pending: {at_once / 1e6:,.0f} MB at once, {memory / 1e6:,.0f} MB at rest")
-            for _ in range(BACKLOG_WINDOWS):
+            for _ in range(BACKLOG_RUNS):
                 self.load(f"both_at_{backlog}", "both", backlog=backlog, window=BACKLOG_WINDOW)
         self.time_starts()
 

@@ -117,7 +117,8 @@ def backlog_table(result):
     if not rows:
         return ""
     return table(["pending jobs", "MB idle", "MB at 100,000 at once", "MB at 1 M at once", f"MB {REST_S} s later",
-                  "bytes a job at once", f"bytes {REST_S} s later", "jobs/s at 1,000", "jobs/s at 1 M", "ratio", "start at 1 M, s", "after kill -9, s"], rows)
+                  "bytes a job at once", f"bytes {REST_S} s later", "jobs/s at 1,000",
+                  "jobs/s at 1 M", "ratio", "start at 1 M, s", "after kill -9, s"], rows)
 
 
 def settings_table(result):

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "store/checked_file.hpp"
+#include "store/files_below.hpp"
 #include "store/sqlite.hpp"
 #include "store/store_test_support.hpp"
 
@@ -44,19 +45,7 @@ int counted_open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int fla
 
 class GatheredWalTest : public ::testing::Test {
  protected:
-  GatheredWalTest() : system_(sqlite3_vfs_find(nullptr)), vfs_(*system_) {
-    vfs_.zName = "counted";
-    vfs_.pAppData = system_;
-    vfs_.xOpen = counted_open;
-    sqlite3_vfs_register(&vfs_, 1);
-    below = {};
-  }
-  ~GatheredWalTest() override {
-    reader = {};
-    writer = {};
-    sqlite3_vfs_unregister(&vfs_);
-    sqlite3_vfs_register(system_, 1);
-  }
+  GatheredWalTest() { below = {}; }
 
   void open(std::size_t cache_bytes) {
     auto made = Connection::open(folder.file(), Access::create, cache_bytes);
@@ -95,13 +84,10 @@ class GatheredWalTest : public ::testing::Test {
     return number(*found, "SELECT total(n) FROM t");
   }
 
+  const testing::FilesBelow files{counted_open};
   const TempFolder folder;
   Connection writer;
   Connection reader;
-
- private:
-  sqlite3_vfs* system_;
-  sqlite3_vfs vfs_;
 };
 
 TEST_F(GatheredWalTest, WritesManyPagesAtOnceAndNoneTooLate) {

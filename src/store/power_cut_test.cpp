@@ -18,6 +18,7 @@
 
 #include <gtest/gtest.h>
 
+#include "store/files_below.hpp"
 #include "store/store.hpp"
 #include "store/store_test_support.hpp"
 
@@ -145,26 +146,16 @@ int note_open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags,
   return result;
 }
 
-/// Puts the noting layer under everything for as long as it lives.
+/// Notes all writes for as long as it lives.
 class Noting {
  public:
-  Noting() : system_(sqlite3_vfs_find(nullptr)), vfs_(*system_) {
-    vfs_.zName = "noting";
-    vfs_.pAppData = system_;
-    vfs_.xOpen = note_open;
-    sqlite3_vfs_register(&vfs_, 1);
-  }
-  ~Noting() {
-    sqlite3_vfs_unregister(&vfs_);
-    sqlite3_vfs_register(system_, 1);
-    disk().files.clear();
-  }
+  Noting() : files_(note_open) {}
+  ~Noting() { disk().files.clear(); }
   Noting(const Noting&) = delete;
   Noting& operator=(const Noting&) = delete;
 
  private:
-  sqlite3_vfs* system_;
-  sqlite3_vfs vfs_;
+  testing::FilesBelow files_;
 };
 
 /// Round n gives every job the lease n, so that a mixture of rounds is seen.
