@@ -186,6 +186,17 @@ const std::vector<Slot>& Core::queues_matching(std::string_view pattern) {
   return matches;
 }
 
+bool Core::has_nothing_for(const command::Claim& c) {
+  const auto is_empty = [&](Slot slot) {
+    return slot == 0 || queues[slot]->counts[static_cast<std::size_t>(State::pending)] == 0;
+  };
+  return std::all_of(c.queues.begin(), c.queues.end(), [&](const Blob& name) {
+    if (!base::is_glob(name.view())) return is_empty(find_queue(name.view()));
+    const auto& slots = queues_matching(name.view());
+    return std::all_of(slots.begin(), slots.end(), is_empty);
+  });
+}
+
 Slot Core::first_queue(const command::Claim& c) {
   Slot first = 0;
   const auto consider = [&](Slot slot) {

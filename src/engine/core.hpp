@@ -356,6 +356,7 @@ class Core {
   // ---------------------------------------------------------------------------
   const std::vector<Slot>& queues_matching(std::string_view pattern);
   /// The queue with the smallest bound among those that the claim names; 0: nothing is pending.
+  bool has_nothing_for(const command::Claim& c);
   Slot first_queue(const command::Claim& c);
   void collect_candidates(const command::Claim& c);
   void claim_job(Slot slot, const command::Claim& c, Worker* worker, command::ClaimedJob& out);
@@ -381,6 +382,7 @@ class Core {
   void remember_idempotent(const command::Idempotency& idempotency, const Reply& reply);
   /// The worker's entry, made by its first claim; null: anonymous, or unknown and not claiming.
   Worker* see_worker(const Blob& id, const command::Claim* claim);
+  bool knows_worker(const command::Claim& c, Instant since);
   [[nodiscard]] Worker* find_worker(std::string_view id);
   Worker& add_worker(model::WorkerRecord record);
   void expect_silence(const Worker& worker);

@@ -101,6 +101,12 @@ Demand Engine::demand(std::string_view queue) const {
           .picky = !found.needs.empty()};
 }
 
+bool Engine::is_idle_claim(const command::Command& command, base::Instant since) const {
+  const auto* claim = std::get_if<command::Claim>(&command);
+  return claim != nullptr && !command::validate(command) && core_->has_nothing_for(*claim) &&
+         core_->knows_worker(*claim, since);
+}
+
 std::size_t Engine::live_jobs() const { return core_->live; }
 
 bool Engine::any_active() const {

@@ -114,6 +114,9 @@ class Engine {
   [[nodiscard]] const std::vector<command::SweptJobs>& undrained_sweeps() const;
   [[nodiscard]] std::vector<model::BulkRecord> bulks() const;  ///< by sequence
   [[nodiscard]] Demand demand(std::string_view queue) const;
+  /// Whether the command is a claim that would change nothing: its queues have no pending job, and
+  /// its worker is known as it says and was heard of at `since` or later.
+  [[nodiscard]] bool is_idle_claim(const command::Command& command, base::Instant since) const;
   [[nodiscard]] std::size_t live_jobs() const;
   /// Whether any job is active. Looks at every queue.
   [[nodiscard]] bool any_active() const;

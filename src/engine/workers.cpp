@@ -31,6 +31,16 @@ Worker* Core::see_worker(const Blob& id, const command::Claim* claim) {
   return worker;
 }
 
+/// Whether to see the worker of this claim again would bring no news but the time.
+bool Core::knows_worker(const command::Claim& c, Instant since) {
+  if (c.worker.empty()) return true;
+  const Worker* worker = find_worker(c.worker.view());
+  return worker != nullptr && worker->record.last_seen >= since &&
+         worker->record.spec.queues == c.queues &&
+         (c.hostname.empty() || worker->record.spec.hostname == c.hostname) &&
+         worker->stated_roles == c.roles && worker->stated_tags == c.tags;
+}
+
 Worker& Core::make_worker(std::string_view id) {
   const auto [entry, fresh] = workers.try_emplace(std::string(id));
   Worker& worker = entry->second;

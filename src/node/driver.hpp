@@ -150,6 +150,8 @@ class Driver {
 
   // Making entries (rounds.cpp).
   void assemble(std::vector<Intake::Item>& items);
+  [[nodiscard]] bool finds_nothing(const Intake::Item& item);
+  void wait(std::unique_ptr<call::Call> call);
   void take_call(Intake::Item item);
   void take_commands(Held held);
   void note_enqueues(const std::vector<command::Command>& commands);
@@ -310,8 +312,10 @@ class Driver {
   std::uint64_t next_context_ = 1;
 
   std::deque<Intake::Item> backlog_;
-  std::deque<Proposal> proposals_;  ///< assembled and not proposed
-  std::deque<Proposal> under_way_;  ///< proposed and not applied, by index
+  std::vector<Intake::Item> round_;     ///< of the backlog, without those that claim
+  std::vector<Intake::Item> claiming_;  ///< and these
+  std::deque<Proposal> proposals_;      ///< assembled and not proposed
+  std::deque<Proposal> under_way_;      ///< proposed and not applied, by index
   bool entry_is_open_ = false;
   std::vector<std::pair<std::string_view, std::uint32_t>> enqueued_;  ///< by the open entry
   std::vector<std::unique_ptr<call::Call>> questions_;

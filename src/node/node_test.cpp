@@ -168,6 +168,37 @@ TEST_F(NodeTest, AWaitingFetchRidesOnTheCommitOfTheEnqueue) {
   EXPECT_EQ(status().applied_index, before + 1) << "one entry for both";
 }
 
+TEST_F(NodeTest, AFetchThatCanOnlyWaitIsNotWrittenDown) {
+  static_cast<void>(run({claim("q")}));  // the worker is known from here on
+  const auto before = status().applied_index;
+  send(make({claim("q")}, 10'000));
+  EXPECT_EQ(status().waiting_fetches, 1U);
+  EXPECT_EQ(status().applied_index, before);
+  EXPECT_TRUE(claimed(*run({claim("q")}, 30)).jobs.empty()) << "in its time";
+  EXPECT_EQ(status().applied_index, before);
+  static_cast<void>(run({claim("other")}, 30));
+  EXPECT_EQ(status().applied_index, before + 1) << "the worker asks for something else";
+}
+
+TEST_F(NodeTest, AFetchFindsWhatComesWithIt) {
+  static_cast<void>(run({claim("q")}));
+  const auto before = status().applied_index;
+  for (const bool settles : {false, true}) {
+    std::vector<command::Command> commands;
+    if (settles) commands.emplace_back(command::Heartbeat{});
+    commands.emplace_back(claim("q"));
+    node_->submit(make(std::move(commands), 10'000));
+    node_->submit(make({enqueue("q")}));
+    node_->flush();
+    const auto a = inbox_.next();
+    const auto b = inbox_.next();
+    ASSERT_TRUE(a && b);
+    const bool first = std::holds_alternative<command::Claimed>(a->replies.back());
+    EXPECT_EQ(claimed(first ? *a : *b).jobs.size(), 1U);
+  }
+  EXPECT_LE(status().applied_index, before + 3) << "one entry for both, but for those taken apart";
+}
+
 TEST_F(NodeTest, AFetchThatFindsNothingGivesUpInTime) {
   const auto back = run({claim("q")}, 30);
   ASSERT_TRUE(back);

@@ -1,7 +1,8 @@
 // Making entries: calls, waiting fetches that may now find something, and the tick that is due.
 //
 // An entry that enqueues into a queue with a waiting fetch carries that fetch too, so that from
-// enqueue to start there is one write to the disk.
+// enqueue to start there is one write to the disk. A fetch that can only find nothing begins to
+// wait without any.
 #include <algorithm>
 #include <utility>
 
@@ -12,9 +13,15 @@ namespace {
 
 /// Waiters of one queue tried at once, at most.
 constexpr std::size_t kMostAtOnce = 64;
+/// When a worker was last heard of is known to within this.
+constexpr base::Duration kWorkerNews = base::seconds(5);
 
 bool has_gone(const call::Call& call) {
   return call.hung_up && call.hung_up->load(std::memory_order_relaxed);
+}
+
+bool is_claiming(const call::Call& call) {
+  return !call.commands.empty() && std::holds_alternative<command::Claim>(call.commands.back());
 }
 
 bool runs_at_once(const model::JobSpec& job) {
@@ -45,12 +52,39 @@ void Driver::assemble(std::vector<Intake::Item>& items) {
   route_held();
   std::size_t bytes = 0;
   while (!backlog_.empty() && bytes < options_.bounds.round_bytes) {
-    bytes += backlog_.front().bytes;
-    take_call(std::move(backlog_.front()));
+    auto item = std::move(backlog_.front());
     backlog_.pop_front();
+    bytes += item.bytes;
+    if (!is_claiming(*item.call))
+      round_.push_back(std::move(item));
+    else if (finds_nothing(item))
+      wait(std::move(item.call));
+    else
+      claiming_.push_back(std::move(item));
+  }
+  // Claims come last, and so find what the others bring.
+  for (auto* const items_of : {&round_, &claiming_}) {
+    for (auto& item : *items_of) take_call(std::move(item));
+    items_of->clear();
   }
   attach_woken();
   close_entry();
+}
+
+/// Whether a fetch may wait without an entry that says so: it would change nothing. With anything
+/// under way that it might find, it is tried.
+bool Driver::finds_nothing(const Intake::Item& item) {
+  const call::Call& call = *item.call;
+  if (!serving_ || draining_ || !under_way_.empty() || entry_is_open_) return false;
+  if (call.commands.size() > 1 || call.wait.ms == 0 || call.audit) return false;
+  return waiters_.size() < options_.bounds.waiting_fetches && !disk_is_full(item.bytes) &&
+         is_still_granted(call) &&
+         engine_->is_idle_claim(call.commands.back(), log_clock_->now() - kWorkerNews);
+}
+
+void Driver::wait(std::unique_ptr<call::Call> call) {
+  const auto deadline_us = now_us_ + call->wait.ms * 1000;
+  waiters_.add({.call = std::move(call), .deadline_us = deadline_us});
 }
 
 void Driver::take_call(Intake::Item item) {

@@ -13,6 +13,7 @@ namespace {
 
 /// Ticks in a row that the engine may ask for when nothing is due by the rule book.
 constexpr int kIdleTicks = 20;
+constexpr base::Duration kWorkerNews = base::seconds(5);
 
 /// The job that a single ack, fail or beat means.
 std::optional<JobId> job_of_call(const Entry& entry) {
@@ -66,6 +67,10 @@ std::optional<JobRecord> Auditor::look_up(JobId id, const engine::Engine& engine
 }
 
 void Auditor::before(const Entry& entry, const engine::Engine& engine) {
+  idle_ = entry.commands.size() == 1 && model_.tasks().empty() &&
+          engine.is_idle_claim(entry.commands.front(), engine.now() - kWorkerNews);
+  if (idle_)
+    idle_worker_ = engine.worker(std::get<command::Claim>(entry.commands[0]).worker.view());
   witness_id_ = job_of_call(entry);
   if (!witness_id_) return;
   const JobRecord* job = model_.find(*witness_id_);
@@ -86,6 +91,7 @@ std::string Auditor::after(const Entry& entry, const std::vector<Reply>& expecte
   if (auto text = compare_queues(model_, engine); !text.empty()) return text;
   if (auto text = check_witness(outcome, engine); !text.empty()) return text;
   if (auto text = ledger_.read(entry, outcome, engine); !text.empty()) return text;
+  if (auto text = check_idle(entry, outcome, engine); !text.empty()) return text;
   if (auto text = check_deadline(entry, engine); !text.empty()) return text;
   if (auto text = check_order(entry, outcome); !text.empty()) return text;
   return check_ready(entry, outcome, engine);
@@ -120,6 +126,20 @@ std::string Auditor::check_witness(const engine::Outcome& outcome, const engine:
     return fmt::format("a refused call changed {} (I8)", show(*witness_id_));
   if (engine.queues() != witness_.queues) return "a refused call changed a queue (I8)";
   return {};
+}
+
+/// A claim that a waiting worker need not make finds nothing, tells nothing, and brings no news of
+/// the worker but the time.
+std::string Auditor::check_idle(const Entry& entry, const engine::Outcome& outcome,
+                                const engine::Engine& engine) {
+  if (!idle_) return {};
+  ++coverage_.idle_claims;
+  const auto* claimed = std::get_if<command::Claimed>(&outcome.replies.front());
+  if (claimed == nullptr || !claimed->jobs.empty() || !outcome.events.empty())
+    return "a claim told as idle did something";
+  auto worker = engine.worker(std::get<command::Claim>(entry.commands[0]).worker.view());
+  if (worker && idle_worker_) worker->last_seen = idle_worker_->last_seen;
+  return worker == idle_worker_ ? "" : "a claim told as idle changed its worker";
 }
 
 /// A tick is asked for no later than something is due; and once all is done, not at once again.

@@ -21,7 +21,7 @@ class Auditor {
   Auditor(const Model& model, const Store& store, Coverage& coverage, bool history_only)
       : model_(model), store_(store), coverage_(coverage), history_only_(history_only) {}
 
-  /// Before an entry is applied: notes what a refused call must leave alone (I8).
+  /// Before an entry is applied: notes what a refused call must leave alone (I8), and an idle one.
   void before(const Entry& entry, const engine::Engine& engine);
 
   /// After every entry.
@@ -43,6 +43,8 @@ class Auditor {
   std::string check_witness(const engine::Outcome& outcome, const engine::Engine& engine);
   std::string check_ready(const Entry& entry, const engine::Outcome& outcome,
                           const engine::Engine& engine);
+  std::string check_idle(const Entry& entry, const engine::Outcome& outcome,
+                         const engine::Engine& engine);
   std::string check_deadline(const Entry& entry, const engine::Engine& engine);
   std::string check_order(const Entry& entry, const engine::Outcome& outcome) const;
 
@@ -53,6 +55,8 @@ class Auditor {
   Ledger ledger_;
   std::optional<JobId> witness_id_;
   Witness witness_;
+  bool idle_ = false;  ///< the entry is one claim, of which the engine says that it changes nothing
+  std::optional<model::WorkerRecord> idle_worker_;
   int idle_ticks_ = 0;
   std::set<Seq> known_claimable_;  ///< what a waiting worker has been told of
 };

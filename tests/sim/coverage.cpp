@@ -307,6 +307,7 @@ void Coverage::add(const Coverage& other) {
   reloads += other.reloads;
   twins += other.twins;
   ready_hints += other.ready_hints;
+  idle_claims += other.idle_claims;
 }
 
 std::string Coverage::table() const {
@@ -347,6 +348,7 @@ std::vector<std::pair<std::string, std::uint64_t>> Coverage::milestones() const 
   list.emplace_back("reload", reloads);
   list.emplace_back("entry beside a twin", twins);
   list.emplace_back("ready hint that was needed", ready_hints);
+  list.emplace_back("claim told as idle", idle_claims);
   return list;
 }
 

