@@ -258,6 +258,7 @@ class System:
         figures = json.loads(done.stdout)
         wall, server, client, busy, stolen = spent
         figures["server_cpu_seconds"] = round(server, 3)
+        figures["server_cores"] = round(server / wall, 3)
         # The rest of the machine's time: other programs, and what the host took away.
         figures["others_share"] = round(max(0, busy + stolen - server - client) / (wall * os.cpu_count()), 3)
         return figures
