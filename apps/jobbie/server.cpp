@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "base/duration.hpp"
 #include "certificate_watch.hpp"
@@ -165,6 +166,8 @@ base::Result<std::unique_ptr<node::Node>> open_node(const Settings& settings,
 }  // namespace
 
 int run_server(const Settings& settings) {
+  // Payloads and the secrets of webhooks are not for everybody on the machine.
+  ::umask(::umask(0) | S_IRWXO);
   const bool tls = !settings.tls_cert.empty();
   const Signals signals(tls);
   base::Journal journal(STDERR_FILENO, *base::parse_level(settings.log_level));

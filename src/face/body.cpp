@@ -35,16 +35,23 @@ bool Body::texts(std::vector<base::Blob>& out, std::size_t max) {
 }
 
 bool Body::json(base::Blob& out, std::size_t max_bytes) {
+  std::optional<Problem> too_long;
+  if (!json(out, max_bytes, too_long)) return false;
+  return !too_long || refuse(*std::move(too_long));
+}
+
+bool Body::json(base::Blob& out, std::size_t max_bytes, std::optional<Problem>& too_long) {
   std::string_view raw;
   if (!reader_.value(raw)) return false;
-  if (raw.size() > max_bytes) {
-    return refuse({.status = 413,
-                   .code = "payload_too_large",
-                   .detail = fmt::format("{} has {} bytes; at most {} are taken.", path(field_),
-                                         raw.size(), max_bytes),
-                   .field = path(field_)});
+  if (raw.size() <= max_bytes) {
+    out = base::Blob(raw);
+    return true;
   }
-  out = base::Blob(raw);
+  too_long = Problem{.status = 413,
+                     .code = "payload_too_large",
+                     .detail = fmt::format("{} has {} bytes; at most {} are taken.", path(field_),
+                                           raw.size(), max_bytes),
+                     .field = path(field_)};
   return true;
 }
 
@@ -59,6 +66,11 @@ bool Body::duration(base::Duration& out) {
   if (!parsed) return refuse_duration(parsed.error());
   out = *parsed;
   return true;
+}
+
+bool Body::positive_duration(base::Duration& out) {
+  if (!duration(out)) return false;
+  return out.ms > 0 || refuse_value("must be at least a millisecond; null is none");
 }
 
 bool Body::instant(base::Instant& out) {

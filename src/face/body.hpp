@@ -42,8 +42,12 @@ class Body {
   [[nodiscard]] bool texts(std::vector<base::Blob>& out, std::size_t max);
   /// Any JSON value, byte for byte; longer than `max_bytes` is a 413.
   [[nodiscard]] bool json(base::Blob& out, std::size_t max_bytes);
+  /// The same, but one that is too long is left out, and told in `too_long`: the reading goes on.
+  [[nodiscard]] bool json(base::Blob& out, std::size_t max_bytes, std::optional<Problem>& too_long);
   /// A number of seconds, or text with units.
   [[nodiscard]] bool duration(base::Duration& out);
+  /// The same where none at all would mean that there is no limit: that is said with null.
+  [[nodiscard]] bool positive_duration(base::Duration& out);
   [[nodiscard]] bool instant(base::Instant& out);
   [[nodiscard]] bool boolean(bool& out);
   [[nodiscard]] bool integer(std::int64_t& out, std::int64_t min, std::int64_t max);

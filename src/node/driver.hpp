@@ -141,6 +141,12 @@ class Driver {
     std::int64_t asked_us = 0;
   };
 
+  /// A change of the cluster that another node is to make.
+  struct Managing {
+    std::unique_ptr<call::Call> call;
+    std::int64_t since_us = 0;
+  };
+
   explicit Driver(const Ground& ground);
   base::Result<void> open_log(const Beginning& beginning);
   base::Result<void> finish_adoption();
@@ -216,6 +222,7 @@ class Driver {
   void leave(const peer::Incoming& incoming);
   void send(const consensus::MessageView& message);
   void manage(std::unique_ptr<call::Call> call);
+  void ask_leader_again();
   void write_down(call::Call& call);
   void take_manage(const Frame& frame);
   void take_managed(const Frame& frame);
@@ -288,7 +295,8 @@ class Driver {
   std::unique_ptr<SnapshotMaker> snapshots_;
   RemoteWaiters remote_waiters_;
   Silence silence_;
-  std::map<std::uint64_t, std::unique_ptr<call::Call>> managing_;  ///< asked of the leader
+  std::map<std::uint64_t, Managing> managing_;  ///< asked of the leader
+  std::vector<Managing> asked_in_vain_;         ///< of one that leads no more
   std::uint64_t next_manage_ = 1;
   std::vector<std::uint64_t> unreachable_;  ///< found while the log was being pumped
   std::vector<std::unique_ptr<call::Call>> wanted_snapshots_;  ///< who asked for a copy by hand

@@ -16,6 +16,8 @@ using cluster::Kind;
 /// A copy that nobody has asked for in this time is removed.
 constexpr std::int64_t kSnapshotKeptUs = 60'000'000;
 constexpr std::int64_t kTellTimeUs = 250'000;
+/// How long a new leader is waited for that a change of the cluster can be asked of.
+constexpr std::int64_t kAskUs = 10'000'000;
 /// One that could not be made is not tried again at once.
 constexpr std::int64_t kSnapshotRetryUs = 5'000'000;
 
@@ -172,8 +174,8 @@ void Driver::take_link(const Link& link) {
 void Driver::lose_track(std::uint64_t node) {
   come_back_empty(forwarder_->take_all(node));
   if (log_->leader_id() != 0 && log_->leader_id() != node) return;
-  for (auto& [number, call] : std::exchange(managing_, {}))
-    give_back(std::move(call), call::Trouble::lost_track);
+  for (auto& [number, asked] : std::exchange(managing_, {}))
+    give_back(std::move(asked.call), call::Trouble::lost_track);
 }
 
 /// Calls that were sent to a leader that is away: nobody knows what it has done.
@@ -243,6 +245,7 @@ void Driver::leave(const peer::Incoming& incoming) {
 void Driver::upkeep_cluster() {
   if (transport_ == nullptr) return;
   membership_->upkeep(now_us_, serving_);
+  ask_leader_again();
   tell_time();
   remote_inbox_->send_kept(now_us_);
   remote_waiters_.tidy();
@@ -346,7 +349,24 @@ void Driver::manage(std::unique_ptr<call::Call> call) {
   if (!transport_->send(log_->leader_id(), wire(Kind::manage),
                         cluster::encode_manage(next_manage_, change)))
     return give_back(std::move(call), call::Trouble::no_leader);
-  managing_.emplace(next_manage_++, std::move(call));
+  managing_.emplace(next_manage_++, Managing{.call = std::move(call), .since_us = now_us_});
+}
+
+/// A leader that is to be removed first makes way for another: that one has to be asked then.
+void Driver::ask_leader_again() {
+  for (auto& asked : std::exchange(asked_in_vain_, {})) {
+    if (asked.since_us + kAskUs < now_us_) {
+      give_back(std::move(asked.call), call::Trouble::no_leader);
+    } else if (log_->leader()) {
+      manage(std::move(asked.call));
+    } else if (transport_->send(log_->leader_id(), wire(Kind::manage),
+                                cluster::encode_manage(next_manage_, std::get<call::ClusterChange>(
+                                                                         asked.call->query)))) {
+      managing_.emplace(next_manage_++, std::move(asked));
+    } else {
+      asked_in_vain_.push_back(std::move(asked));
+    }
+  }
 }
 
 void Driver::take_manage(const Frame& frame) {
@@ -366,13 +386,11 @@ void Driver::take_managed(const Frame& frame) {
   if (!managed) return;
   const auto found = managing_.find(managed->number);
   if (found == managing_.end()) return;
-  auto call = std::move(found->second);
+  auto asked = std::move(found->second);
   managing_.erase(found);
-  if (managed->answer.code == "not_leader")
-    call->trouble = call::Trouble::no_leader;
-  else
-    call->answer = std::move(managed->answer);
-  outbox_.add(std::move(call));
+  if (managed->answer.code == "not_leader") return asked_in_vain_.push_back(std::move(asked));
+  asked.call->answer = std::move(managed->answer);
+  outbox_.add(std::move(asked.call));
 }
 
 }  // namespace jobbie::node

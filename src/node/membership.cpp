@@ -142,6 +142,15 @@ void Membership::upkeep(std::int64_t now_us, bool leads) {
   std::erase_if(requests_, [&](Request& request) {
     if (further(request, now_us) == Progress::done) return true;
     if (request.asked_us + kChangeUs > now_us) return false;
+    if (request.change.action == ClusterAction::add && !is_heard_of(request.change.target)) {
+      invited_.erase(request.change.target);
+      dial();
+      request.answer({"not_connected",
+                      fmt::format("No node answers at {}. Start it with --cluster and the secret "
+                                  "of this one, and add it again.",
+                                  request.change.target)});
+      return true;
+    }
     request.answer(
         {"timeout", "This was begun and is not done yet; look at the cluster's status."});
     return true;
@@ -254,6 +263,12 @@ Membership::Progress Membership::remove(Request& request, std::int64_t now_us) {
   }
   propose({.kind = log::Change::Kind::remove, .member = *member});
   return Progress::goes_on;
+}
+
+bool Membership::is_heard_of(const std::string& address) const {
+  return std::any_of(hellos_.begin(), hellos_.end(), [&](const auto& each) {
+    return each.second.address == address && linked(each.first);
+  });
 }
 
 Membership::Progress Membership::add(Request& request) {

@@ -68,6 +68,7 @@ class Membership {
   Progress transfer(Request& request);
   Progress remove(Request& request, std::int64_t now_us);
   Progress add(Request& request);
+  [[nodiscard]] bool is_heard_of(const std::string& address) const;
   [[nodiscard]] call::ClusterAnswer quorum_without(const log::Member& member) const;
   void propose(const log::Change& change);
   void promote_learners();

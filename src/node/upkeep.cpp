@@ -148,8 +148,10 @@ void Driver::give_everything_back() {
   for (auto& proposal : std::exchange(under_way_, {}))
     for (Part& part : proposal.parts)
       give_back(std::move(part.waiter.call), call::Trouble::lost_track);
-  for (auto& [number, call] : std::exchange(managing_, {}))
-    give_back(std::move(call), call::Trouble::lost_track);
+  for (auto& asked : std::exchange(asked_in_vain_, {}))
+    give_back(std::move(asked.call), call::Trouble::stopping);
+  for (auto& [number, asked] : std::exchange(managing_, {}))
+    give_back(std::move(asked.call), call::Trouble::lost_track);
   for (auto& call : std::exchange(wanted_snapshots_, {}))
     give_back(std::move(call), call::Trouble::stopping);
   if (membership_) {

@@ -1,6 +1,7 @@
 // Filters from JSON and from parameters, cursors, prefixes, and the SQL they come to.
 #include "search/filter.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -93,6 +94,19 @@ TEST(Filter, ParametersSayTheSame) {
   EXPECT_EQ(read_parameters({{"statte", "dead"}}).error().code, "unknown_field");
   EXPECT_EQ(read_parameters({{"limit", "many"}}).error().field, "limit");
   EXPECT_EQ(read_parameters({{"tags", "x"}}).error().field, "tags");
+}
+
+TEST(Filter, ATagThatIsNullIsNotOneThatIsMissing) {
+  const auto filter = read_filter(R"({"tags":{"te\"nant":null}})");
+  ASSERT_TRUE(filter);
+  const auto fits = [&](std::string_view tags) {
+    return std::all_of(filter->tags.begin(), filter->tags.end(),
+                       [&](const Jq& tag) { return tag.matches(tags); });
+  };
+  EXPECT_TRUE(fits(R"({"te\"nant":null,"a":1})"));
+  EXPECT_FALSE(fits(R"({"a":1})"));
+  EXPECT_FALSE(fits("{}"));
+  EXPECT_FALSE(fits(R"({"te\"nant":0})"));
 }
 
 TEST(Cursor, BelongsToItsSearch) {

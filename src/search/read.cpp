@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/json.hpp"
 #include "base/json_reader.hpp"
 #include "base/rfc3339.hpp"
 #include "model/limits.hpp"
@@ -333,6 +334,13 @@ bool Reading::tags(base::json::Reader& reader) {
     if (out_.filter.tags.size() == kMaxTags)
       return refuse_value(fmt::format("has more than {} members", kMaxTags));
     out_.filter.tags.push_back(Jq::member_equals(tag, raw));
+    // A tag that is not there equals null as well.
+    if (raw == "null") {
+      auto has = Jq::parse(fmt::format("has({})", base::json::quote(tag)));
+      if (!has)
+        return refuse_value(fmt::format("has a name that is too long: {}", tag.substr(0, 32)));
+      out_.filter.tags.push_back(*std::move(has));
+    }
   }
   return !reader.failed();
 }

@@ -177,6 +177,20 @@ class Members(ClusterTest):
         cluster.wait_serving(others)
         self.assertEqual(len(others[0].status()["nodes"]), 2)
 
+    def test_the_leader_is_removed_by_way_of_another(self):
+        cluster = self.cluster()
+        leader, others = cluster.leader(), cluster.followers()
+        answer = others[0].call("DELETE", f"/cluster/nodes/{leader.name}", timeout=20)
+        self.assertEqual(answer.status, 200, answer.body)
+        cluster.wait_serving(others)
+        self.assertEqual(len(others[0].status()["nodes"]), 2)
+
+    def test_who_cannot_be_reached_is_not_added(self):
+        cluster = self.cluster()
+        answer = cluster.nodes[0].call("POST", "/cluster/nodes", {"address": f"127.0.0.1:{stable_port()}"}, timeout=30)
+        self.assertEqual((answer.status, answer.code), (409, "not_connected"), answer.body)
+        self.assertEqual(len(cluster.nodes[0].status()["nodes"]), 3)
+
     def test_what_would_lose_quorum_is_refused(self):
         cluster = self.cluster()
         leader, (one, other) = cluster.leader(), cluster.followers()

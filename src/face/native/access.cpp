@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/digest.hpp"
+#include "face/native/bulk.hpp"
 #include "model/limits.hpp"
 #include "model/schedule_fields.hpp"
 
@@ -78,7 +79,10 @@ constexpr std::array kRules = {
     Rule{Method::post, "/api/v1/schedules/{id}/pause", manage("schedule.pause")},
     Rule{Method::post, "/api/v1/schedules/{id}/resume", manage("schedule.resume")},
     Rule{Method::post, "/api/v1/schedules/{id}/run", manage("schedule.run")},
-    Rule{Method::del, "/api/v1/workers/{id}", manage("worker.remove")},
+    // A worker that leaves says so with the key that it works with.
+    Rule{Method::del,
+         "/api/v1/workers/{id}",
+         {Need::scope, Scope::manage, "worker.remove", Scope::work}},
     Rule{Method::post, "/api/v1/cluster/transfer", admin("cluster.transfer")},
     Rule{Method::post, "/api/v1/cluster/nodes", admin("cluster.add")},
     Rule{Method::del, "/api/v1/cluster/nodes/{name}", admin("cluster.remove")},
@@ -220,7 +224,8 @@ std::expected<call::GrantPtr, Problem> authorise(const http::Request& request, c
   if (grant == nullptr)
     return std::unexpected(unauthorized("No key has this secret; it may have been revoked.",
                                         R"(Bearer realm="jobbie", error="invalid_token")"));
-  if (access.need == Need::scope && !grant->has(access.scope)) {
+  const bool fits = grant->has(access.scope) || (access.or_scope && grant->has(*access.or_scope));
+  if (access.need == Need::scope && !fits) {
     const auto name = model::kScopeNames[static_cast<std::size_t>(access.scope)];
     return std::unexpected(
         Problem{.status = 403,
@@ -254,10 +259,13 @@ command::RecordAction describe_action(const Access& access, const call::Grant* g
     return base::Blob(text.substr(0, model::limits::kAuditText));
   };
   const auto remote = request.remote.substr(0, request.remote.rfind(':'));
+  std::string action(access.action);
+  if (const auto* bulk = std::get_if<call::BulkQuery>(&call.query))
+    action += fmt::format(".{}", name_of(bulk->action));
   return {.key = grant == nullptr ? base::Blob() : base::Blob(grant->key.text()),
           .name = bounded(grant == nullptr ? "anonymous" : std::string_view(grant->name)),
           .address = bounded(remote),
-          .action = bounded(access.action),
+          .action = bounded(action),
           .target = bounded(target.empty() ? name_in(call) : target),
           .commands = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(call.commands.size()))};
 }

@@ -25,7 +25,8 @@ struct Access {
   };
   Need need = Need::scope;
   model::Scope scope = model::Scope::admin;
-  std::string_view action = {};  ///< for the audit log; empty: it is not kept there
+  std::string_view action = {};               ///< for the audit log; empty: it is not kept there
+  std::optional<model::Scope> or_scope = {};  ///< does as well
 };
 
 /// Of the endpoint at a route's pattern. One that is not listed asks for the scope admin, and is

@@ -26,6 +26,12 @@ TEST(Access, WhatIsNotListedIsForAdmins) {
     EXPECT_EQ(native::access_of(Method::get, open).need, Access::Need::nothing) << open;
 }
 
+TEST(Access, AWorkerMaySignOff) {
+  const auto leaving = native::access_of(Method::del, "/api/v1/workers/{id}");
+  EXPECT_EQ(leaving.scope, Scope::manage);
+  EXPECT_EQ(leaving.or_scope, Scope::work);
+}
+
 TEST(Access, SecretsAreLongAndDiffer) {
   const auto a = make_secret();
   EXPECT_EQ(a.size(), 44U);

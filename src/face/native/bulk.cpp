@@ -191,11 +191,15 @@ struct BulkReading {
 
 }  // namespace
 
+std::string_view name_of(model::BulkAction action) {
+  return kActionNames.at(static_cast<std::size_t>(action));
+}
+
 void write_bulk(Writer& json, const model::BulkRecord& bulk) {
   json.begin_object();
   json.member("bulk_operation_id").id(bulk.id);
   json.member("status").plain(kStatusNames.at(static_cast<std::size_t>(bulk.status)));
-  json.member("action").plain(kActionNames.at(static_cast<std::size_t>(bulk.action)));
+  json.member("action").plain(name_of(bulk.action));
   if (bulk.action == model::BulkAction::move)
     json.member("move_to_queue").string(bulk.queue.view());
   if (bulk.action == model::BulkAction::change_priority) {

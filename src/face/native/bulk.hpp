@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "base/id.hpp"
 #include "base/json_writer.hpp"
@@ -11,6 +12,7 @@
 
 namespace jobbie::face::native {
 
+[[nodiscard]] std::string_view name_of(model::BulkAction action);
 void write_bulk(base::json::Writer& json, const model::BulkRecord& bulk);
 
 /// Whether the request wants the progress of an operation as server-sent events.

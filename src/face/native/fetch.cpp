@@ -136,7 +136,7 @@ class FetchReader {
         fetch_.many = true;
         return body_.integer(claim_.count);
       case 5:
-        return body_.duration(claim_.lease);
+        return body_.positive_duration(claim_.lease);
       case 6:
         return body_.texts(claim_.roles, limits::kCapabilities);
       case 7:

@@ -21,6 +21,8 @@ class HeartbeatExchange final : public Exchange {
  public:
   using Exchange::Exchange;
   std::vector<NamedJob> jobs;
+  /// What was left out of a beat, by its place in `jobs`. There are few of them.
+  std::vector<std::pair<std::size_t, Problem>> left_out;
 
  private:
   void render(Answer& out) const override {
@@ -29,13 +31,20 @@ class HeartbeatExchange final : public Exchange {
     base::json::Writer json(out.body);
     json.begin_object();
     json.member("jobs").begin_object();
+    auto next = left_out.begin();
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       if (jobs[i].id.is_nil())
         json.member_quoted(jobs[i].odd);
       else
         json.member(jobs[i].id.text());
       const auto status = i < beaten->jobs.size() ? beaten->jobs[i] : command::BeatStatus::unknown;
-      json.begin_object().member("status").plain(command::to_string(status)).end_object();
+      json.begin_object().member("status").plain(command::to_string(status));
+      if (next != left_out.end() && next->first == i) {
+        json.member("code").plain(next->second.code);
+        json.member("detail").string(next->second.detail);
+        ++next;
+      }
+      json.end_object();
     }
     json.end_object();
     json.end_object();
@@ -76,16 +85,21 @@ class HeartbeatReader {
     const std::string key(shown(name));
     body_.at_key("jobs", key);
     body_.at_field({});
+    // What is too long is left out, and told: the job's lease must not end for it, nor those of
+    // the others.
+    std::optional<Problem> too_long;
+    const auto max_bytes = input_.options.max_payload_bytes;
     const bool read = body_.object(kBeatFields, [&](std::size_t i) {
       switch (i) {
         case 0:
           return read_lease(body_, beat.ref.lease);
         case 1:
-          return body_.json(beat.progress, input_.options.max_payload_bytes);
+          return body_.json(beat.progress, std::min(max_bytes, model::limits::kProgress), too_long);
         default:
-          return body_.json(beat.checkpoint, input_.options.max_payload_bytes);
+          return body_.json(beat.checkpoint, max_bytes, too_long);
       }
     });
+    if (too_long) exchange_.left_out.emplace_back(exchange_.jobs.size() - 1, *std::move(too_long));
     // A problem has its path by now, so the key may go.
     body_.at_top();
     return read;

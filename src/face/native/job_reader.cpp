@@ -102,7 +102,7 @@ bool JobReader::read_field(Field field, model::JobSpec& job) {
     case Field::unique_key:
       return body_.text(job.unique.key);
     case Field::unique_period:
-      return body_.duration(job.unique.period);
+      return body_.positive_duration(job.unique.period);
     case Field::unique_until:
       return body_.choice(job.unique.until, kUniqueUntilNames);
     case Field::tags:
@@ -110,7 +110,7 @@ bool JobReader::read_field(Field field, model::JobSpec& job) {
     case Field::scheduled_at:
       return read_scheduled_at(job.scheduled_at);
     case Field::expire_after:
-      return body_.duration(job.expire_after);
+      return body_.positive_duration(job.expire_after);
     case Field::retry_backoff:
       return body_.choice(job.retry.backoff, kBackoffNames);
     case Field::retry_base_delay:
@@ -127,12 +127,12 @@ bool JobReader::read_field(Field field, model::JobSpec& job) {
 bool JobReader::read_rare_field(Field field, model::JobSpec& job) {
   switch (field) {
     case Field::lease_duration:
-      return body_.duration(job.lease);
+      return body_.positive_duration(job.lease);
     case Field::max_runtime:
-      return body_.duration(job.max_runtime);
+      return body_.positive_duration(job.max_runtime);
     case Field::timeout:
       return job.timeout.ms != 0 ? body_.refuse_value("and timeout_ms exclude one another")
-                                 : body_.duration(job.timeout);
+                                 : body_.positive_duration(job.timeout);
     case Field::timeout_ms:
       return read_timeout_ms(job);
     case Field::group:

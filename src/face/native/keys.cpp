@@ -100,8 +100,9 @@ bool read_scopes(Body& body, std::uint32_t& scopes) {
 bool read_key(Body& body, model::KeySpec& key) {
   const bool read = body.object(kKeyFields, [&](std::size_t i) {
     if (i == 0) return body.text(key.name);
-    return i == 1 ? read_scopes(body, key.scopes)
-                  : body.texts(key.queues, model::limits::kKeyQueues);
+    if (i == 1) return read_scopes(body, key.scopes);
+    return body.texts(key.queues, model::limits::kKeyQueues) &&
+           (!key.queues.empty() || body.refuse_value("must name a queue; left out, it is all"));
   });
   if (!read || !body.finish()) return false;
   if (key.name.empty()) return body.refuse_missing("name");

@@ -154,6 +154,7 @@ TEST_F(ManageTest, BadSettings) {
       {"throttle", {R"({"rate":1,"period":0})", 422, "invalid", "period"}},
       {"retention", {"{}", 422, "missing_field", "completed"}},
       {"lease", {R"({"duration":0.01})", 422, "invalid", "duration"}},
+      {"lease", {R"({"duration":0})", 422, "invalid", "duration"}},
       {"fairness", {R"({"fairness":"x"})", 422, "invalid", "fairness"}},
       {"pause", {R"({"x":1})", 422, "unknown_field", "x"}},
       {"pause", {"{", 400, "bad_json", ""}}};

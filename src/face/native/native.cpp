@@ -309,7 +309,10 @@ void Native::ask_endpoint(const native::Input& input, std::size_t route, Prepare
                         ? !bulk->dry_run
                         : !exchange->commands.empty() ||
                               std::holds_alternative<call::ClusterChange>(exchange->query);
-  if (const auto& access = access_[route]; !access.action.empty() && acts)
+  const auto& access = access_[route];
+  // A worker that signs off does not manage anything.
+  const bool manages = !input.grant || !access.or_scope || input.grant->has(access.scope);
+  if (!access.action.empty() && acts && manages)
     exchange->audit =
         native::describe_action(access, input.grant.get(), input.request, input.id, *exchange);
   exchange->seal();

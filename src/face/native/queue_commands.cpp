@@ -221,8 +221,9 @@ Outcome queue_lease(const Input& input) {
       kLeaseFields,
       [&](std::size_t) {
         given = true;
-        return body.reader().peek() == base::json::Kind::null ? body.reader().null()
-                                                              : body.duration(command.lease);
+        return body.reader().peek() == base::json::Kind::null
+                   ? body.reader().null()
+                   : body.positive_duration(command.lease);
       },
       kFirstMayBeNull);
   if (!read || !body.finish() || (!given && !body.refuse_missing("duration")))

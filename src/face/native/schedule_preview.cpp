@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/rfc3339.hpp"
+#include "face/native/access.hpp"
 #include "face/native/manage.hpp"
 #include "face/native/schedule_reader.hpp"
 #include "model/cron.hpp"
@@ -73,6 +74,7 @@ class PreviewExchange final : public Exchange {
     if (page == nullptr) return face::write(Problem{}, out);
     if (page->rows.empty()) return face::write(not_found("schedule", asked_), out);
     const auto& spec = page->rows.front().spec;
+    if (grant && !grant->allows(spec.job.queue.view())) return face::write(forbidden_queue(), out);
     const auto cron = model::CronExpr::parse(spec.cron.view());
     if (!cron) return face::write(Problem{}, out);
     Writer json(out.body);

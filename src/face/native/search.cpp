@@ -107,7 +107,8 @@ Problem filter_problem(const search::Fault& fault, std::string_view prefix) {
   if (fault.code == "unknown_field") {
     const auto names = search::field_names();
     const auto meant = nearest_name(fault.field, names);
-    if (!meant.empty())
+    // One that is known belongs to searches, not to filters.
+    if (!meant.empty() && meant != fault.field)
       problem.detail = fmt::format("There is no field \"{}\" here; did you mean \"{}\"?",
                                    shown(fault.field), meant);
   }

@@ -72,9 +72,11 @@ bool read_job_id(Body& body, NamedJob& out) {
   return true;
 }
 
-bool read_ack_item(Body& body, std::size_t max_bytes, command::Ack& ack, NamedJob& job) {
+bool read_ack_item(Body& body, std::size_t max_bytes, command::Ack& ack, NamedJob& job,
+                   std::optional<Problem>& too_long) {
   return body.object(kAckItem, [&](std::size_t i) {
-    return i == 0 ? read_job_id(body, job) : read_ack_field(body, i - 1, max_bytes, ack);
+    if (i == 0) return read_job_id(body, job);
+    return i < 3 ? read_ref(body, i - 1, ack.ref) : body.json(ack.result, max_bytes, too_long);
   });
 }
 
@@ -90,8 +92,9 @@ command::LeaseRef& ref_of(command::Command& command) {
   return std::get<command::Fail>(command).ref;
 }
 
-command::Refusal unknown_job() {
-  return {.code = command::Refused::not_found, .field = "job_id", .message = "no such job"};
+Problem unknown_job() {
+  return problem_of(
+      {.code = command::Refused::not_found, .field = "job_id", .message = "no such job"});
 }
 
 void write_settled(Writer& json, Settle kind, const command::Settled& settled) {
@@ -105,8 +108,7 @@ void write_settled(Writer& json, Settle kind, const command::Settled& settled) {
   json.member("attempts_remaining").number(settled.attempts_remaining);
 }
 
-void write_refused(Writer& json, const command::Refusal& refusal) {
-  const Problem problem = problem_of(refusal);
+void write_refused(Writer& json, const Problem& problem) {
   json.member("code").plain(problem.code);
   json.member("detail").string(problem.detail);
 }
@@ -217,16 +219,20 @@ bool read_settles(Body& body, std::string_view name, Settle kind, std::size_t ma
     body.at_field({});
     SettleItem item;
     command::Command command;
-    const bool read =
-        kind == Settle::ack
-            ? read_ack_item(body, max_payload_bytes, command.emplace<command::Ack>(), item.job)
-            : read_fail_item(body, command.emplace<command::Fail>(), item.job);
+    std::optional<Problem> problem;
+    const bool read = kind == Settle::ack
+                          ? read_ack_item(body, max_payload_bytes, command.emplace<command::Ack>(),
+                                          item.job, problem)
+                          : read_fail_item(body, command.emplace<command::Fail>(), item.job);
     if (!read) return false;
     if (item.job.id.is_nil() && item.job.odd.empty()) return body.refuse_missing("job_id");
     ref_of(command).job = item.job.id;
-    auto refusal = item.job.id.is_nil() ? std::optional(unknown_job()) : command::validate(command);
-    if (refusal) {
-      item.refusal = std::make_unique<command::Refusal>(*std::move(refusal));
+    if (item.job.id.is_nil())
+      problem = unknown_job();
+    else if (const auto refusal = command::validate(command); refusal && !problem)
+      problem = problem_of(*refusal);
+    if (problem) {
+      item.problem = std::make_unique<Problem>(*std::move(problem));
     } else {
       item.reply = commands.size();
       commands.push_back(std::move(command));
@@ -244,13 +250,13 @@ void write_settles(base::json::Writer& json, Settle kind, const std::vector<Sett
     json.begin_object();
     json.member("job_id");
     item.job.write(json);
-    const command::Reply* reply = item.refusal ? nullptr : &replies[item.reply];
+    const command::Reply* reply = item.problem ? nullptr : &replies[item.reply];
     if (reply == nullptr)
-      write_refused(json, *item.refusal);
+      write_refused(json, *item.problem);
     else if (const auto* settled = std::get_if<command::Settled>(reply))
       write_settled(json, kind, *settled);
     else if (const auto* refusal = std::get_if<command::Refusal>(reply))
-      write_refused(json, *refusal);
+      write_refused(json, problem_of(*refusal));
     json.end_object();
   }
   json.end_array();

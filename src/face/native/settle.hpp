@@ -32,8 +32,8 @@ struct NamedJob {
 /// One element of a list of acks or fails: where its reply will be, or why there is none.
 struct SettleItem {
   NamedJob job;
-  std::size_t reply = 0;                      ///< position in the call's replies
-  std::unique_ptr<command::Refusal> refusal;  ///< it never reached the node; else null
+  std::size_t reply = 0;             ///< position in the call's replies
+  std::unique_ptr<Problem> problem;  ///< why it never reached the node; else null
 };
 
 /// Reads the list `name` and appends one command for each element that makes sense. One that does
