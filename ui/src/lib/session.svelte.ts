@@ -13,6 +13,11 @@ class Session {
   key = $state(stored())
   /** The server wants a key, and has none or another one. */
   wanted = $state(false)
+  /** The key in use was refused. */
+  wrong = $state(false)
+  /** Goes up when a key is forgotten: what it let in is no longer shown. */
+  forgotten = $state(0)
+  #later = false
   auth = $state(false)
   scopes = $state<string[] | null>(null)
   /** Of the key in use. */
@@ -22,14 +27,22 @@ class Session {
     return this.scopes !== null && !this.scopes.includes('manage') && !this.scopes.includes('admin')
   }
   get mayProduce() {
-    return this.scopes === null || this.scopes.some((s) => s === 'produce' || s === 'manage' || s === 'admin')
+    return this.mayAdmin || this.scopes!.includes('produce')
+  }
+  get mayAdmin() {
+    return this.scopes === null || this.scopes.includes('admin')
   }
   refused() {
-    this.wanted = true
+    this.wrong = this.key !== ''
+    if (!this.#later) this.wanted = true
+  }
+  later() {
+    this.#later = true
+    this.wanted = false
   }
   use(key: string, remember: boolean) {
     this.key = key
-    this.wanted = false
+    this.wanted = this.wrong = this.#later = false
     try {
       sessionStorage.setItem(NAME, key)
       if (remember) localStorage.setItem(NAME, key)
@@ -40,6 +53,8 @@ class Session {
   }
   forget() {
     this.key = ''
+    this.#later = false
+    this.forgotten++
     try {
       sessionStorage.removeItem(NAME)
       localStorage.removeItem(NAME)
