@@ -13,10 +13,6 @@ class Session {
   key = $state(stored())
   /** The server wants a key, and has none or another one. */
   wanted = $state(false)
-  /** The key in use was refused. */
-  wrong = $state(false)
-  /** Goes up when a key is forgotten: what it let in is no longer shown. */
-  forgotten = $state(0)
   #later = false
   auth = $state(false)
   scopes = $state<string[] | null>(null)
@@ -33,7 +29,6 @@ class Session {
     return this.scopes === null || this.scopes.includes('admin')
   }
   refused() {
-    this.wrong = this.key !== ''
     if (!this.#later) this.wanted = true
   }
   later() {
@@ -42,7 +37,7 @@ class Session {
   }
   use(key: string, remember: boolean) {
     this.key = key
-    this.wanted = this.wrong = this.#later = false
+    this.wanted = this.#later = false
     try {
       sessionStorage.setItem(NAME, key)
       if (remember) localStorage.setItem(NAME, key)
@@ -53,14 +48,14 @@ class Session {
   }
   forget() {
     this.key = ''
-    this.#later = false
-    this.forgotten++
     try {
       sessionStorage.removeItem(NAME)
       localStorage.removeItem(NAME)
     } catch {
       // There was nowhere to keep it.
     }
+    // What the key let in goes with it.
+    location.reload()
   }
 }
 
