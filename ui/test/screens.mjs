@@ -63,12 +63,12 @@ export const screens = {
     })
     await go('/queues')
     await page.getByText('1,500 queues').waitFor()
-    await page.getByText('500 more').waitFor()
+    await page.getByText('1,000 more').waitFor()
     await page.getByLabel('Filter by name').fill('many.1499')
     await page.getByRole('link', { name: 'many.1499' }).waitFor()
     await page.getByLabel('Filter by name').fill('')
     await page.evaluate(() => document.activeElement.blur())
-    for (let n = 0; n < 40; n++) await page.keyboard.press('j')
+    for (let n = 0; n < 30; n++) await page.keyboard.press('j')
     await page.waitForFunction(() => {
       const { top, bottom } = document.querySelector('tr.at').getBoundingClientRect()
       return top > 0 && bottom <= innerHeight
@@ -84,6 +84,7 @@ export const screens = {
       for (const path of [`/jobs/${job_id}`, '/', '/queues', '/groups', '/errors']) {
         await go(path)
         await page.getByText('a_very_long').first().waitFor({ state: 'attached' })
+        await page.waitForTimeout(250)
         assert.ok((await tooWide(page)) <= 1, `${path} is too wide`)
         if (shots) await page.screenshot({ path: `${shots}/long${path.split('/')[1]}${phone ? '-phone' : ''}.png` })
       }
