@@ -1,4 +1,6 @@
 // What the person at the screen prefers, kept in this browser; the zone may also come with the address.
+import { router } from './router.svelte'
+
 type Theme = 'system' | 'light' | 'dark'
 
 function stored(name: string): string | null {
@@ -44,6 +46,7 @@ class Prefs {
     if (!validZone(zone)) return
     this.zone = zone
     store('zone', zone)
+    if (router.get('zone')) router.set({ zone }, { replace: true })
   }
   get dark() {
     if (this.theme !== 'system') return this.theme === 'dark'

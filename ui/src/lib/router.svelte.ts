@@ -10,9 +10,13 @@ class Router {
     addEventListener('popstate', () => this.#read())
     document.addEventListener('click', (event) => this.#click(event))
   }
-  /** The path's parts, decoded: `queues`, `emails.send`. */
+  /** The path's parts, decoded: `queues`, `emails.send`; of one that cannot be decoded, what leads nowhere. */
   get parts(): string[] {
-    return this.path.split('/').filter(Boolean).map(decodeURIComponent)
+    try {
+      return this.path.split('/').filter(Boolean).map(decodeURIComponent)
+    } catch {
+      return ['%']
+    }
   }
   go(to: string, options: { replace?: boolean; keepScroll?: boolean } = {}) {
     const url = to.startsWith(BASE) ? to : BASE + to

@@ -13,6 +13,7 @@ class Session {
   key = $state(stored())
   /** The server wants a key, and has none or another one. */
   wanted = $state(false)
+  #later = false
   auth = $state(false)
   scopes = $state<string[] | null>(null)
   /** Of the key in use. */
@@ -22,14 +23,21 @@ class Session {
     return this.scopes !== null && !this.scopes.includes('manage') && !this.scopes.includes('admin')
   }
   get mayProduce() {
-    return this.scopes === null || this.scopes.some((s) => s === 'produce' || s === 'manage' || s === 'admin')
+    return this.mayAdmin || this.scopes!.includes('produce')
+  }
+  get mayAdmin() {
+    return this.scopes === null || this.scopes.includes('admin')
   }
   refused() {
-    this.wanted = true
+    if (!this.#later) this.wanted = true
+  }
+  later() {
+    this.#later = true
+    this.wanted = false
   }
   use(key: string, remember: boolean) {
     this.key = key
-    this.wanted = false
+    this.wanted = this.#later = false
     try {
       sessionStorage.setItem(NAME, key)
       if (remember) localStorage.setItem(NAME, key)
@@ -46,6 +54,8 @@ class Session {
     } catch {
       // There was nowhere to keep it.
     }
+    // What the key let in goes with it.
+    location.reload()
   }
 }
 

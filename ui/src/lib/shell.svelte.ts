@@ -1,4 +1,6 @@
 // What belongs to the whole window: which overlay is open, and the actions a screen offers to the palette.
+import { untrack } from 'svelte'
+
 export interface Command {
   name: string
   hint?: string
@@ -9,8 +11,8 @@ class Shell {
   palette = $state(false)
   help = $state(false)
   menu = $state(false)
-  /** Of the screen that is shown. */
-  commands = $state.raw<Command[]>([])
+  /** Of the screen that is shown, and of its parts. */
+  offers = $state.raw<Command[][]>([])
 }
 
 export const shell = new Shell()
@@ -19,9 +21,9 @@ export const shell = new Shell()
 export function offer(commands: () => Command[]) {
   $effect(() => {
     const mine = commands()
-    shell.commands = mine
+    shell.offers = [...untrack(() => shell.offers), mine]
     return () => {
-      if (shell.commands === mine) shell.commands = []
+      shell.offers = shell.offers.filter((offered) => offered !== mine)
     }
   })
 }

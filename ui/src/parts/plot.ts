@@ -62,7 +62,8 @@ export class Plot {
           stroke: colour(`--${this.palette}${i}`),
           width: 1.5,
           spanGaps: true,
-          points: { show: false },
+          // One value alone makes no line.
+          points: { show: (self: uPlot, series: number) => Array.from<unknown>(self.data[series]).filter((v) => v != null).length === 1 },
         })),
       ],
       hooks: { setCursor: [(self) => this.point(self.cursor.idx ?? null)] },

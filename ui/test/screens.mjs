@@ -1,0 +1,123 @@
+// What screens do at their edges: unknown keys, strange addresses, long names, long lists.
+import assert from 'node:assert/strict'
+
+const dialog = (page) => page.locator('dialog[open]')
+const tooWide = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+const delayed = (queue, n) => ({ jobs: Array.from({ length: n }, () => ({ queue, payload: {}, delay: '1h' })) })
+
+export const screens = {
+  async 'a key the server does not know is said, and later is later'({ open }) {
+    const { page, go } = await open()
+    await page.route('**/api/v1/**', (route) =>
+      route.request().headers().authorization === 'Bearer right' ? route.continue() : route.fulfill({ status: 401, contentType: 'application/problem+json', body: '{"status":401,"code":"unauthorized","detail":"A key is needed."}' }),
+    )
+    await go('/queues')
+    await dialog(page).getByText('This server wants an API key').waitFor()
+    assert.equal(await dialog(page).getByRole('alert').count(), 0)
+    await dialog(page).getByRole('button', { name: 'Later' }).click()
+    await page.waitForTimeout(5500)
+    assert.equal(await dialog(page).count(), 0)
+    await go('/keys')
+    await dialog(page).getByLabel('API key').fill('wrong')
+    await dialog(page).getByRole('button', { name: 'Use this key' }).click()
+    await dialog(page).getByRole('alert').getByText('does not know this key').waitFor()
+    assert.equal(await dialog(page).getByLabel('API key').inputValue(), 'wrong')
+    await dialog(page).getByLabel('API key').fill('right')
+    await page.keyboard.press('Enter')
+    await dialog(page).waitFor({ state: 'detached' })
+    await page.getByText('✓ produce').waitFor()
+    await page.getByRole('button', { name: 'Forget the key' }).click()
+    await dialog(page).getByText('This server wants an API key').waitFor()
+    await page.getByText('✕ produce').waitFor()
+    assert.equal(await page.locator('main table').count(), 0)
+  },
+
+  async 'an address that cannot be read leads nowhere'({ open, axe, check }) {
+    const { page, go } = await open()
+    await go('/queues/%E0%A4%A')
+    await page.locator('h1').getByText('There is nothing here').waitFor()
+    await check(page, axe, 'nothing here')
+  },
+
+  async 'the number to type stays while jobs arrive'({ open, api, mock }) {
+    if (mock) return
+    const { page, go } = await open()
+    await api.post('/enqueue/batch', delayed('ui.clear', 1100))
+    await go('/queues/ui.clear?charts=off')
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await dialog(page).getByText('Type 1,100 to go on').waitFor()
+    await api.post('/enqueue/batch', delayed('ui.clear', 5))
+    await page.locator('.figures').getByText('1,105').waitFor()
+    await dialog(page).getByRole('textbox').fill('1100')
+    await dialog(page).getByRole('button', { name: 'Delete 1,100 jobs' }).click()
+    await page.locator('.notices').getByText('jobs deleted').waitFor()
+  },
+
+  async 'lists of queues are read to their end'({ open, api }) {
+    const { page, go } = await open()
+    const [one] = (await api.get('/queues')).queues
+    await page.route(/\/api\/v1\/queues(\?.*)?$/, (route) => {
+      const from = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0)
+      const queues = Array.from({ length: 500 }, (_, n) => ({ ...one, name: `many.${from + n}` }))
+      return route.fulfill({ json: { queues, cursor: from < 1000 ? String(from + 500) : null, has_more: from < 1000 } })
+    })
+    await go('/queues')
+    await page.getByText('1,500 queues').waitFor()
+    await page.getByText('1,000 more').waitFor()
+    await page.getByLabel('Filter by name').fill('many.1499')
+    await page.getByRole('link', { name: 'many.1499' }).waitFor()
+    await page.getByLabel('Filter by name').fill('')
+    await page.evaluate(() => document.activeElement.blur())
+    for (let n = 0; n < 30; n++) await page.keyboard.press('j')
+    await page.waitForFunction(() => {
+      const { top, bottom } = document.querySelector('tr.at').getBoundingClientRect()
+      return top > 0 && bottom <= innerHeight
+    })
+  },
+
+  async 'long names and odd rows keep to the page'({ open, api, shots }) {
+    const long = 'a_very_long_name_'.repeat(12)
+    const { job_id } = await api.post('/enqueue', { queue: `ui.${long.slice(0, 100)}`, payload: {}, tags: { [long.slice(0, 60)]: long }, group: `g-${long.slice(0, 90)}`, delay: '1h' })
+    for (const phone of [false, true]) {
+      const { page, go } = await open({ phone })
+      if (!phone) await page.setViewportSize({ width: 1024, height: 800 })
+      for (const path of [`/jobs/${job_id}`, '/', '/queues', '/groups', '/errors']) {
+        await go(path)
+        await page.getByText('a_very_long').first().waitFor({ state: 'attached' })
+        await page.waitForTimeout(250)
+        assert.ok((await tooWide(page)) <= 1, `${path} is too wide`)
+        if (shots) await page.screenshot({ path: `${shots}/long${path.split('/')[1]}${phone ? '-phone' : ''}.png` })
+      }
+      await go('/')
+      const colours = await page.locator('.figures').evaluate((e) => [e, e.firstElementChild].map((x) => getComputedStyle(x).backgroundColor))
+      assert.equal(colours[0], colours[1])
+      await go('/groups')
+      const row = page.locator('tr', { hasText: 'a_very_long' })
+      for (const name of ['Pause', 'Retry failed', 'Cancel']) {
+        const box = await row.getByRole('button', { name }).boundingBox()
+        assert.ok(box.x + box.width <= page.viewportSize().width, `${name} is cut off`)
+      }
+    }
+    await api.post(`/jobs/${job_id}/cancel`)
+  },
+
+  async 'a menu gives the focus back, and goes when it is left'({ open }) {
+    const { page, go } = await open()
+    await go('/queues/emails.send?charts=off')
+    const more = page.locator('.head').getByRole('button', { name: 'More' })
+    await more.click()
+    await page.getByRole('menuitem', { name: 'Settings' }).click()
+    await dialog(page).waitFor()
+    await page.keyboard.press('Escape')
+    await dialog(page).waitFor({ state: 'detached' })
+    assert.equal(await more.evaluate((e) => e === document.activeElement), true)
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitem').first().waitFor()
+    await page.keyboard.press('Shift+Tab')
+    await page.getByRole('menuitem').first().waitFor({ state: 'detached' })
+    await page.keyboard.press('Control+k')
+    await dialog(page).getByRole('combobox').fill('clear the queue')
+    await page.keyboard.press('Enter')
+    await dialog(page).getByText('Clear emails.send').waitFor()
+  },
+}
