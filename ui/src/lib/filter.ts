@@ -38,7 +38,7 @@ export const FIELDS: Field[] = [
   ...period('scheduled', 'Scheduled'),
   ...period('started', 'Started'),
   ...period('completed', 'Completed'),
-  ...period('expire', 'Expires').map((f) => ({ ...f })),
+  ...period('expire', 'Expires'),
 ]
 
 export const SORTS = ['created_at', 'started_at', 'ended_at', 'scheduled_at', 'priority', 'attempt']
