@@ -38,7 +38,7 @@ export const FIELDS: Field[] = [
   ...period('scheduled', 'Scheduled'),
   ...period('started', 'Started'),
   ...period('completed', 'Completed'),
-  ...period('expire', 'Expires').map((f) => ({ ...f })),
+  ...period('expire', 'Expires'),
 ]
 
 export const SORTS = ['created_at', 'started_at', 'ended_at', 'scheduled_at', 'priority', 'attempt']
@@ -52,7 +52,7 @@ export function parseTags(text: string): Record<string, string> | null {
   return Object.keys(tags).length ? tags : null
 }
 
-/** The filter of an address, without sort and page. */
+/** The filter of an address, without sort and page. What cannot be read stays as it is: the server refuses it. */
 export function fromQuery(query: URLSearchParams): Filter {
   const filter: Filter = {}
   const states = query.get('state')
@@ -60,12 +60,9 @@ export function fromQuery(query: URLSearchParams): Filter {
   for (const field of FIELDS) {
     const text = query.get(field.name)
     if (!text) continue
-    if (field.kind === 'tags') {
-      const tags = parseTags(text)
-      if (tags) filter.tags = tags
-    } else if (field.kind === 'number') {
-      if (Number.isFinite(Number(text))) filter[field.name] = Number(text)
-    } else if (field.name === 'has_errors') filter.has_errors = text === 'true'
+    if (field.kind === 'tags') filter.tags = text.split(',').every((part) => part.search(/[=:]/) > 0) ? parseTags(text) : text
+    else if (field.kind === 'number') filter[field.name] = Number.isFinite(Number(text)) ? Number(text) : text
+    else if (field.name === 'has_errors') filter.has_errors = text === 'true' || (text !== 'false' && text)
     else filter[field.name] = text
   }
   return filter
@@ -77,6 +74,7 @@ export function describe(filter: Filter): string[] {
   for (const [name, value] of Object.entries(filter)) {
     if (name === 'state') said.push(([] as string[]).concat(value as string).join(' or '))
     else if (name === 'tags') for (const [k, v] of Object.entries(value as object)) said.push(`${k} = ${v}`)
+    else if (name === 'ids') said.push(`out of ${(value as string[]).length}`)
     else if (name === 'has_errors') said.push(value ? 'with errors' : 'without errors')
     else {
       const field = FIELDS.find((f) => f.name === name)
@@ -88,7 +86,7 @@ export function describe(filter: Filter): string[] {
 }
 
 /** A moment as `<input type=datetime-local>` shows it in the chosen zone, and back. */
-export const toInput = (iso: string, zone: string) => (iso ? absolute(iso, zone).replace(' ', 'T') : '')
+export const toInput = (iso: string, zone: string) => (Date.parse(iso) ? absolute(iso, zone).replace(' ', 'T') : '')
 export function fromInput(text: string, zone: string): string {
   if (!text) return ''
   const wanted = Date.parse(`${text.length === 16 ? `${text}:00` : text}Z`)
