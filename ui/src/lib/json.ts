@@ -135,6 +135,10 @@ function whole<T>(text: string, read: (reader: Reader) => T): T {
 
 export const parseTree = (text: string): Node => whole(text, (reader) => reader.node(0))
 
+/** Whether a tag can be said as `name=value` in a list of such. */
+export const plainTag = ({ key, value }: Node['items'][0]) =>
+  value.kind === 'string' && !/^$|[{,=:]|^\s|\s$/.test(key) && !/,|^\s|\s$/.test(value.text)
+
 /** An answer of the API, with what belongs to users left as text. */
 export function parseAnswer(text: string, raw: ReadonlySet<string>): unknown {
   return whole(text, (reader) => reader.value(raw, 0))
