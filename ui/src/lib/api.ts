@@ -402,7 +402,7 @@ export const api = {
   queueAction: (name: string, action: string, body: unknown = {}) =>
     post<{ affected?: number }>(`/queues/${at(name)}/${action}`, body),
   deleteQueue: (name: string) => ask('DELETE', `/queues/${at(name)}?confirm=true`),
-  removeLimit: (name: string, limit: 'throttle' | 'concurrency') => ask('DELETE', `/queues/${at(name)}/${limit}`),
+  removeLimit: (name: string, limit: 'throttle') => ask('DELETE', `/queues/${at(name)}/${limit}`),
 
   search: (filter: Filter) => post<Found>('/jobs/search', filter),
   job: (id: string) => get<Job>(`/jobs/${at(id)}`),
@@ -446,7 +446,7 @@ export const api = {
     post<{ runs: Run[] }>('/schedules/preview', body),
   scheduleAction: (id: string, action: string) => post<{ job_id?: string }>(`/schedules/${at(id)}/${action}`),
   saveSchedule: (id: string | null, members: Record<string, string | undefined>) =>
-    ask<Schedule>(id ? 'PUT' : 'POST', id ? `/schedules/${at(id)}` : '/schedules', object(members)),
+    ask<Schedule>(id ? 'PATCH' : 'POST', id ? `/schedules/${at(id)}` : '/schedules', object(members)),
   deleteSchedule: (id: string) => ask('DELETE', `/schedules/${at(id)}`),
 
   keys: () => get<{ keys: Key[] }>('/keys', NO_RAW),

@@ -11,7 +11,11 @@ const NICK: Record<string, string> = {
   '@hourly': '0 * * * *',
 }
 const PLAIN = /^\d+$/
-const STEP = /^\*\/(\d+)$/
+// Only steps that come evenly: */45 is at minutes 0 and 45.
+const steps = (field: string, of: number, unit: string) => {
+  const n = field === '*' ? 1 : field.startsWith('*/') ? Number(field.slice(2)) : 0
+  return n && of % n === 0 ? `every ${n === 1 ? unit : `${n} ${unit}s`}` : ''
+}
 const two = (n: string) => n.padStart(2, '0')
 const join = (list: string[]) => (list.length < 2 ? list.join('') : `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`)
 
@@ -36,22 +40,20 @@ export function sentence(cron: string): string | null {
   const [minute, hour, day, month, weekday] = fields.slice(-5)
 
   let when: string
+  const plain = PLAIN.test(minute)
+  const everyMinutes = steps(minute, 60, 'minute')
+  const everyHours = steps(hour, 24, 'hour')
+  const times = plain && hour.split(',').every((h) => PLAIN.test(h)) ? hour.split(',').map((h) => `${two(h)}:${two(minute)}`) : null
   if (seconds !== '0') {
     if (fields.slice(1).some((f) => f !== '*')) return null
-    const step = STEP.exec(seconds)
-    return seconds === '*' ? 'Every second' : step ? `Every ${step[1]} seconds` : PLAIN.test(seconds) ? `Every minute at second ${seconds}` : null
-  }
-  const minuteStep = STEP.exec(minute)
-  const hourStep = STEP.exec(hour)
-  const times = PLAIN.test(minute) && hour.split(',').every((h) => PLAIN.test(h)) ? hour.split(',').map((h) => `${two(h)}:${two(minute)}`) : null
-  if (times) when = `at ${join(times)}`
-  else if (hour === '*' && minute === '*') when = 'every minute'
-  else if (hour === '*' && minuteStep) when = `every ${minuteStep[1]} minutes`
-  else if (hour === '*' && PLAIN.test(minute)) when = minute === '0' ? 'every hour' : `every hour at minute ${minute}`
-  else if (hourStep && PLAIN.test(minute)) when = `every ${hourStep[1]} hours at minute ${minute}`
-  else if (/^\d+-\d+$/.test(hour) && (minuteStep || PLAIN.test(minute))) {
+    when = steps(seconds, 60, 'second') || (PLAIN.test(seconds) ? `every minute at second ${seconds}` : '')
+    if (!when) return null
+  } else if (times) when = `at ${join(times)}`
+  else if (hour === '*' && everyMinutes) when = everyMinutes
+  else if (everyHours && plain) when = minute === '0' ? everyHours : `${everyHours} at minute ${minute}`
+  else if (/^\d+-\d+$/.test(hour) && (everyMinutes || plain)) {
     const [a, b] = hour.split('-')
-    when = `${minuteStep ? `every ${minuteStep[1]} minutes` : `every hour at minute ${minute}`} from ${two(a)}:00 to ${two(b)}:59`
+    when = `${everyMinutes || `every hour at minute ${minute}`} from ${two(a)}:00 to ${two(b)}:59`
   } else return null
 
   const on: string[] = []

@@ -20,15 +20,6 @@ const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const WORD = /true|false|null/y
 const MAX_DEPTH = 128
 
-export class JsonError extends Error {
-  constructor(
-    readonly position: number,
-    what: string,
-  ) {
-    super(what)
-  }
-}
-
 class Reader {
   at = 0
   constructor(readonly text: string) {}
@@ -46,11 +37,7 @@ class Reader {
     return found[0]
   }
   fail(what: string): never {
-    throw new JsonError(this.at, `${what} at character ${this.at + 1}`)
-  }
-  expect(char: string) {
-    if (this.text[this.at] !== char) this.fail(`expected "${char}"`)
-    this.at++
+    throw new Error(`${what} at character ${this.at + 1}`)
   }
   /** Calls `each` for every item of the object or array that begins here. */
   items(object: boolean, each: (key: string, index: number) => void) {
@@ -68,7 +55,8 @@ class Reader {
         const name = this.take(STRING) ?? this.fail('expected a name in quotes')
         key = JSON.parse(name)
         this.space()
-        this.expect(':')
+        if (this.text[this.at] !== ':') this.fail('expected ":"')
+        this.at++
         this.space()
       }
       each(key, index)
@@ -135,6 +123,10 @@ function whole<T>(text: string, read: (reader: Reader) => T): T {
 
 export const parseTree = (text: string): Node => whole(text, (reader) => reader.node(0))
 
+/** Whether a tag can be said as `name=value` in a list of such. */
+export const plainTag = ({ key, value }: Node['items'][0]) =>
+  value.kind === 'string' && !/^$|[{,=:]|^\s|\s$/.test(key) && !/,|^\s|\s$/.test(value.text)
+
 /** An answer of the API, with what belongs to users left as text. */
 export function parseAnswer(text: string, raw: ReadonlySet<string>): unknown {
   return whole(text, (reader) => reader.value(raw, 0))
@@ -146,8 +138,7 @@ export function fault(text: string): string | null {
     parseTree(text)
     return null
   } catch (error) {
-    if (error instanceof JsonError) return error.message
-    throw error
+    return (error as Error).message
   }
 }
 
