@@ -71,9 +71,15 @@ int report_bulk(Session& session, const BulkArguments& a, const Tally& tally) {
 int follow_bulk(Session& session, BulkArguments a, const std::string& id) {
   const std::string path = "/api/v1/bulk/" + client::encoded(id);
   std::optional<Progress> bar;
+  Reconnect reconnect;
   while (true) {
     const auto state = session.get(path);
-    if (!state) return session.fail(state.error());
+    if (!state) {
+      if (reconnect.again(&state.error())) continue;
+      return session.fail(state.error());
+    }
+    reconnect.reached();
+    a.action = (*state)["action"].text(a.action);
     const std::string status = (*state)["status"].text();
     if (!bar) bar.emplace(session, a.action, (*state)["estimated_total"].integer());
     bar->at((*state)["processed"].integer());

@@ -32,12 +32,13 @@ struct EnqueueArguments {
 client::Result<Body> body_of(const EnqueueArguments& a) {
   Body body;
   body.text("queue", a.queue).number_or_text("priority", a.priority);
-  body.number_or_text("max_retries", a.max_retries).text("delay", a.delay);
+  body.number_or_text("max_retries", a.max_retries).duration("delay", a.delay);
   const auto at = time_argument(a.at, Direction::future, "--at");
   if (!at) return std::unexpected(at.error());
   body.text("scheduled_at", *at).text("unique_key", a.unique_key);
-  body.text("unique_period", a.unique_period).text("group", a.group);
-  body.text("lease_duration", a.lease).text("expire_after", a.expire).text("timeout", a.timeout);
+  body.duration("unique_period", a.unique_period).text("group", a.group);
+  body.duration("lease_duration", a.lease).duration("expire_after", a.expire);
+  body.duration("timeout", a.timeout);
   body.text("retry_backoff", a.backoff).texts("depends_on", a.after);
   if (!a.tags.empty()) {
     const auto tags = tags_argument(a.tags);
