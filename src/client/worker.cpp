@@ -259,8 +259,34 @@ void Worker::State::accept(const Document& answer) {
   beat.notify_all();
 }
 
+/// Says what a fetch does not say about this worker. A server that will not hear it is served all
+/// the same.
+Result<void> Worker::State::introduce() {
+  std::vector<std::string> queues;
+  for (const auto& [pattern, handler] : handlers) queues.push_back(pattern);
+  const auto ram_mb = (sysconf(_SC_PHYS_PAGES) / 1024) * (sysconf(_SC_PAGESIZE) / 1024);
+  std::string body =
+      "{\"worker_id\":" + quoted(options.id) + ",\"hostname\":" + quoted(options.hostname) +
+      ",\"queues\":" + list(queues) + ",\"concurrency\":" + std::to_string(options.concurrency) +
+      ",\"cores\":" + std::to_string(std::thread::hardware_concurrency());
+  if (ram_mb > 0) body += ",\"ram_mb\":" + std::to_string(ram_mb);
+  if (!options.roles.empty()) body += ",\"roles\":" + list(options.roles);
+  if (!options.tags.empty()) body += ",\"tags\":" + list(options.tags);
+  auto answer = client.call({.method = "POST",
+                             .target = "/api/v1/workers",
+                             .body = body + "}",
+                             .repeatable = true,
+                             .interrupt = &interrupt});
+  if (!answer && answer.error().failure != Failure::refused)
+    return std::unexpected(answer.error());
+  introduced = true;
+  return {};
+}
+
 /// How many came.
 Result<int> Worker::State::fetch(int count) {
+  if (!introduced)
+    if (auto heard = introduce(); !heard) return std::unexpected(heard.error());
   std::vector<std::string> queues;
   for (const auto& [pattern, handler] : handlers) queues.push_back(pattern);
   const auto wait = options.stop_when_idle ? milliseconds(0) : options.fetch_wait;

@@ -52,6 +52,7 @@ struct Worker::State {
   std::map<std::string, std::shared_ptr<Context::Running>> running;  ///< waiting ones too
   int threads_alive = 0;
   int claimed = 0;
+  bool introduced = false;  ///< of the fetching thread
   std::atomic<bool> beat_asked = false;
   bool stopping = false;
   bool aborted = false;
@@ -61,6 +62,7 @@ struct Worker::State {
 
   // worker.cpp
   void note(const std::string& text) const;
+  Result<void> introduce();
   Result<int> fetch(int count);
   void accept(const Document& answer);
   void work_loop();
