@@ -61,7 +61,7 @@ struct SentLines {
 std::string told(const SentLines& sent) {
   std::string out = job_count(sent.made) + " enqueued";
   if (sent.there > 0)
-    out += fmt::format(", {} {} there already", count(sent.there), sent.there == 1 ? "was" : "were");
+    out += ", " + count(sent.there) + (sent.there == 1 ? " was" : " were") + " there already";
   return out;
 }
 

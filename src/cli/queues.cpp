@@ -239,12 +239,10 @@ void add_limits(Commands& commands) {
           if (const int code = set("throttle", throttle); code != kDone) return code;
         }
         if (!a->lease.empty()) {
-          Body lease;
-          if (a->lease == "none")
-            lease.raw("duration", "null");
-          else
-            lease.duration("duration", a->lease);
-          if (const int code = set("lease", lease, a->lease == "none"); code != kDone) return code;
+          const bool none = a->lease == "none";
+          const Body lease =
+              none ? Body().raw("duration", "null") : Body().duration("duration", a->lease);
+          if (const int code = set("lease", lease, none); code != kDone) return code;
         }
         Body keep;
         keep.duration("completed", a->completed).duration("dead", a->dead);

@@ -7,9 +7,9 @@
 //     });
 //     return run_until_signal(worker) ? 0 : 1;
 //
-// SIGTERM, SIGINT or a closed terminal (SIGHUP) stops the fetching and waits for what runs; what does not end in time is told to stop,
-// its last checkpoint is sent, and it fails with `worker_shutdown`, to be tried again elsewhere. A
-// second signal, a moment later, ends it hard.
+// SIGTERM, SIGINT or a closed terminal (SIGHUP) stops the fetching and waits for what runs; what
+// does not end in time is told to stop, its last checkpoint is sent, and it fails with
+// `worker_shutdown`, to be tried again elsewhere. A second signal, a moment later, ends it hard.
 #pragma once
 
 #include <chrono>
@@ -132,7 +132,8 @@ class Worker {
   std::shared_ptr<State> state_;
 };
 
-/// run(), with SIGTERM, SIGINT and SIGHUP as described above. Call it before other threads are started.
+/// run(), with SIGTERM, SIGINT and SIGHUP as described above. Call it before other threads are
+/// started.
 Result<void> run_until_signal(Worker& worker);
 
 }  // namespace jobbie::client

@@ -164,8 +164,8 @@ class Queues(Cli):
         self.assertEqual(queue["limits"]["concurrency"], {"max": 3})
         self.assertEqual(queue["limits"]["throttle"], {"rate": 100, "period": "1m"})
         self.assertEqual((queue["lease"]["duration"], queue["fairness"]), (120, "group"))
-        self.assertEqual(self.out("limit", self.queue, "--concurrency", "none", "--throttle", "none", "--lease", "none"),
-                         "concurrency removed\nthrottle removed\nlease removed\n")
+        said = self.out("limit", self.queue, "--concurrency", "none", "--throttle", "none", "--lease", "none")
+        self.assertEqual(said, "concurrency removed\nthrottle removed\nlease removed\n")
         queue = self.json("queue", self.queue)
         self.assertIsNone(queue["limits"]["concurrency"])
         self.assertEqual(queue["lease"]["duration"], 60)
