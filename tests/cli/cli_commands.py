@@ -214,20 +214,18 @@ class Watching(Cli):
         url = ["--url", f"http://127.0.0.1:{port}"]
         server = Server(Options.binary, os.path.join(self.folder, "restarted"), port=port).start()
         self.addCleanup(server.close)
-        watcher = subprocess.Popen([Options.binary, "events", "--types", "enqueued", "--output", "json", *url],
-                                   stdout=subprocess.PIPE, text=True, env=self.environment)
+        path = os.path.join(self.folder, "events.ndjson")
+        with open(path, "w", encoding="utf-8") as out:
+            watcher = subprocess.Popen([Options.binary, "events", "--types", "enqueued", "--output", "json", *url],
+                                       stdout=out, env=self.environment)
         self.addCleanup(watcher.wait)
         self.addCleanup(watcher.kill)
-        self.addCleanup(watcher.stdout.close)
-        seen = []
-        reader = threading.Thread(target=lambda: [seen.append(line) for line in watcher.stdout], daemon=True)
-        reader.start()
 
         def one_more():
-            before = len(seen)
+            before = os.path.getsize(path)
             self.out("enqueue", self.queue, "{}", *url)
             time.sleep(0.1)
-            return len(seen) > before
+            return os.path.getsize(path) > before
         self.wait_for(one_more, "the first event")
         server.stop()
         time.sleep(3)
