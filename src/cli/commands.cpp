@@ -1,6 +1,7 @@
 // The list of commands, what all of them accept, and the choice of the one to run.
 #include "cli/commands.hpp"
 
+#include <cstdio>
 #include <cstring>
 
 #include <CLI/CLI.hpp>
@@ -89,7 +90,10 @@ std::optional<int> Commands::run() {
   }
   if (chosen == nullptr) return std::nullopt;
   Session session(globals_);
-  return chosen->second(session);
+  const int code = chosen->second(session);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  session.note("jobbie: cannot write to standard output");
+  return code == kDone ? kFailed : code;
 }
 
 }  // namespace jobbie::cli

@@ -32,12 +32,13 @@ struct EnqueueArguments {
 client::Result<Body> body_of(const EnqueueArguments& a) {
   Body body;
   body.text("queue", a.queue).number_or_text("priority", a.priority);
-  body.number_or_text("max_retries", a.max_retries).text("delay", a.delay);
+  body.number_or_text("max_retries", a.max_retries).duration("delay", a.delay);
   const auto at = time_argument(a.at, Direction::future, "--at");
   if (!at) return std::unexpected(at.error());
   body.text("scheduled_at", *at).text("unique_key", a.unique_key);
-  body.text("unique_period", a.unique_period).text("group", a.group);
-  body.text("lease_duration", a.lease).text("expire_after", a.expire).text("timeout", a.timeout);
+  body.duration("unique_period", a.unique_period).text("group", a.group);
+  body.duration("lease_duration", a.lease).duration("expire_after", a.expire);
+  body.duration("timeout", a.timeout);
   body.text("retry_backoff", a.backoff).texts("depends_on", a.after);
   if (!a.tags.empty()) {
     const auto tags = tags_argument(a.tags);
@@ -53,7 +54,18 @@ client::Result<Body> body_of(const EnqueueArguments& a) {
   return body;
 }
 
-int send_lines(Session& session, const std::vector<std::string>& jobs, std::int64_t& sent) {
+struct SentLines {
+  std::int64_t made = 0, there = 0;  ///< those that met a unique key which is held
+};
+
+std::string told(const SentLines& sent) {
+  std::string out = job_count(sent.made) + " enqueued";
+  if (sent.there > 0)
+    out += ", " + count(sent.there) + (sent.there == 1 ? " was" : " were") + " there already";
+  return out;
+}
+
+int send_lines(Session& session, const std::vector<std::string>& jobs, SentLines& sent) {
   std::string body = "{\"jobs\":[";
   for (const auto& job : jobs) body += (body.back() == '[' ? "" : ",") + job;
   auto answer = session.call({.method = "POST",
@@ -61,24 +73,35 @@ int send_lines(Session& session, const std::vector<std::string>& jobs, std::int6
                               .body = body + "]}",
                               .headers = {{"Idempotency-Key", client::new_idempotency_key()}}});
   if (!answer) {
-    session.note(fmt::format("{} enqueued before that", job_count(sent)));
+    session.note(told(sent) + " before that");
     return session.fail(answer.error());
   }
-  for (const auto& id : (*answer)["job_ids"].items())
-    fmt::print("{}\n", session.json() ? "{\"job_id\":\"" + id.text() + "\"}" : id.text());
-  sent += static_cast<std::int64_t>(jobs.size());
+  const auto& ids = (*answer)["job_ids"].items();
+  std::vector<bool> there(ids.size(), false);
+  for (const auto& position : (*answer)["duplicates"].items())
+    if (const auto at = static_cast<std::size_t>(position.integer()); at < there.size())
+      there[at] = true;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (session.json()) {
+      fmt::print("{{\"job_id\":{}{},\"unique_existing\":{}}}\n", ids[i].raw(),
+                 there[i] ? ",\"status\":\"duplicate\"" : "", there[i] ? "true" : "false");
+    } else {
+      fmt::print("{}\n", ids[i].text());
+    }
+    ++(there[i] ? sent.there : sent.made);
+  }
   return kDone;
 }
 
 /// Each line of standard input is the payload of one job.
 int enqueue_lines(Session& session, const Body& body) {
   std::vector<std::string> jobs;
-  std::int64_t sent = 0;
+  SentLines sent;
   std::string line;
   for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     if (!client::is_json(line)) {
-      session.note(fmt::format("{} enqueued before that", job_count(sent)));
+      session.note(told(sent) + " before that");
       return session.usage(fmt::format("line {} of standard input is not JSON", number));
     }
     Body job = body;
@@ -89,7 +112,7 @@ int enqueue_lines(Session& session, const Body& body) {
   }
   if (!jobs.empty())
     if (const int code = send_lines(session, jobs, sent); code != kDone) return code;
-  session.note(fmt::format("{} enqueued", job_count(sent)));
+  session.note(told(sent));
   return kDone;
 }
 

@@ -30,6 +30,7 @@ void print_line(const Session& session, const client::Json& line) {
 int follow_logs(Session& session, const std::string& path, std::int64_t offset) {
   auto opened = session.patient_client();
   if (!opened) return session.fail(opened.error());
+  Reconnect reconnect(true);
   while (true) {
     bool ended = false;
     const auto stream =
@@ -47,12 +48,10 @@ int follow_logs(Session& session, const std::string& path, std::int64_t offset) 
                          print_line(session, data->root());
                          std::fflush(stdout);
                          return true;
-                       });
+                       },
+                       [&] { reconnect.reached(); });
     if (ended) return kDone;
-    if (!stream && (stream.error().failure == client::Failure::refused ||
-                    stream.error().failure == client::Failure::unreachable ||
-                    stream.error().failure == client::Failure::untrusted))
-      return session.fail(stream.error());
+    if (!reconnect.again(stream ? nullptr : &stream.error())) return session.fail(stream.error());
   }
 }
 

@@ -108,7 +108,9 @@ int list_workers(Session& session, const std::string& glob) {
       });
   if (!all) return session.fail(all.error());
   if (session.json()) return kDone;
-  if (table.empty()) {
+  if (table.empty() && !glob.empty()) {
+    session.note("no worker matches " + glob);
+  } else if (table.empty()) {
     session.note("No workers have been heard of. Start one: jobbie work QUEUE -- COMMAND");
   } else {
     table.print(session);

@@ -60,7 +60,9 @@ int list_queues(Session& session, const std::string& glob) {
       });
   if (!all) return session.fail(all.error());
   if (session.json()) return kDone;
-  if (table.empty()) {
+  if (table.empty() && !glob.empty()) {
+    session.note("no queue matches " + glob);
+  } else if (table.empty()) {
     session.note(
         "There are no queues yet. A queue begins with its first job: jobbie enqueue test '{}'");
   } else {
@@ -124,7 +126,7 @@ int drain_queue(Session& session, const std::string& name, const std::string& at
                 bool no_wait) {
   std::int64_t limit_ms = -1;
   if (!at_most.empty()) {
-    const auto parsed = base::parse_duration(at_most);
+    const auto parsed = base::parse_duration(with_unit(at_most));
     if (!parsed) return session.usage("--wait is a duration such as 5m");
     limit_ms = parsed->ms;
   }
@@ -137,9 +139,14 @@ int drain_queue(Session& session, const std::string& name, const std::string& at
   const auto began = std::chrono::steady_clock::now();
   std::int64_t most = 0;
   std::optional<Progress> bar;
+  Reconnect reconnect(true);
   while (true) {
     auto queue = session.get(queue_path(name));
-    if (!queue) return session.fail(queue.error());
+    if (!queue) {
+      if (reconnect.again(&queue.error())) continue;
+      return session.fail(queue.error());
+    }
+    reconnect.reached();
     const std::int64_t active = (*queue)["active"].integer();
     if (!bar) {
       most = active;
@@ -200,16 +207,19 @@ void add_limits(Commands& commands) {
       [a](Session& session, const std::string& queue) {
         const std::string path = queue_path(queue);
         int done = 0;
-        const auto set = [&](const std::string& what, const Body& body) {
+        const auto set = [&](const std::string& what, const Body& body, bool none = false) {
           ++done;
-          return change_queue(session, path + "/" + what, what + " set", body.str());
+          return change_queue(session, path + "/" + what, what + (none ? " removed" : " set"),
+                              body.str());
         };
         Body body;
         if (!a->concurrency.empty()) {
           body.raw("max", a->concurrency == "none" ? "null" : client::quoted(a->concurrency));
           if (a->concurrency.find_first_not_of("0123456789") == std::string::npos)
             body = Body().raw("max", a->concurrency);
-          if (const int code = set("concurrency", body.text("per", a->per)); code != kDone)
+          if (const int code = set("concurrency", body.text("per", a->per),
+                                   a->concurrency == "none");
+              code != kDone)
             return code;
         }
         if (a->throttle == "none") {
@@ -225,14 +235,18 @@ void add_limits(Commands& commands) {
             return session.usage("--throttle is RATE/PERIOD, such as 100/1m, or none");
           Body throttle;
           throttle.number_or_text("rate", a->throttle.substr(0, slash));
-          throttle.text("period", a->throttle.substr(slash + 1)).text("per", a->per);
+          throttle.duration("period", a->throttle.substr(slash + 1)).text("per", a->per);
           if (const int code = set("throttle", throttle); code != kDone) return code;
         }
-        if (!a->lease.empty())
-          if (const int code = set("lease", Body().text("duration", a->lease)); code != kDone)
-            return code;
+        if (!a->lease.empty()) {
+          const bool none = a->lease == "none";
+          const Body lease =
+              none ? Body().raw("duration", "null") : Body().duration("duration", a->lease);
+          if (const int code = set("lease", lease, none); code != kDone) return code;
+        }
         Body keep;
-        keep.text("completed", a->completed).text("dead", a->dead).text("cancelled", a->cancelled);
+        keep.duration("completed", a->completed).duration("dead", a->dead);
+        keep.duration("cancelled", a->cancelled);
         if (!keep.empty())
           if (const int code = set("retention", keep); code != kDone) return code;
         if (!a->fairness.empty())
@@ -243,7 +257,7 @@ void add_limits(Commands& commands) {
   c->add_option("--concurrency", a->concurrency, "Most active jobs, or none");
   c->add_option("--throttle", a->throttle, "Most claims in a period: 100/1m, or none");
   c->add_option("--per", a->per, "For each value of group or tags.NAME");
-  c->add_option("--lease", a->lease, "Of claims that ask for none (60s)");
+  c->add_option("--lease", a->lease, "Of claims that ask for none (60s); none is the default again");
   c->add_option("--keep-completed", a->completed, "How long completed jobs are kept");
   c->add_option("--keep-dead", a->dead, "How long dead jobs are kept");
   c->add_option("--keep-cancelled", a->cancelled, "How long cancelled jobs are kept");

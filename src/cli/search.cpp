@@ -99,8 +99,12 @@ int print_count(Session& session, const std::string& filter, const SearchArgumen
   if (session.json()) {
     fmt::print("{{\"total\":{},\"total_is_at_least\":{}}}\n", (*page)["total"].raw(),
                (*page)["total_is_at_least"].boolean());
-  } else {
+  } else if (session.out_is_terminal()) {
     fmt::print("{}\n", total_of(*page));
+  } else {
+    // Programs read digits.
+    fmt::print("{}\n", (*page)["total"].integer());
+    if ((*page)["total_is_at_least"].boolean()) session.note("there are more than that");
   }
   return kDone;
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -12,11 +13,15 @@
 #include <toml++/toml.h>
 
 #include "base/duration.hpp"
+#include "cli/times.hpp"
 
 namespace jobbie::cli {
 namespace {
 
 constexpr int kDefaultWidth = 100;
+/// How long a server that was there may be away, and how often it is looked for.
+constexpr std::chrono::minutes kMostAway{2};
+constexpr std::chrono::milliseconds kAwayLook{500};
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -156,6 +161,22 @@ client::Result<Connection> connection_of(const Globals& globals) {
   return connection;
 }
 
+bool Reconnect::again(const client::Error* error) {
+  if (error != nullptr) {
+    const bool busy = error->status == 429 || error->status == 503;
+    if (!reached_ || error->failure == client::Failure::settings ||
+        error->failure == client::Failure::interrupted ||
+        error->failure == client::Failure::untrusted ||
+        (error->failure == client::Failure::refused && !busy))
+      return false;
+    const auto now = std::chrono::steady_clock::now();
+    if (!away_) away_ = now;
+    if (now - *away_ > kMostAway) return false;
+  }
+  std::this_thread::sleep_for(kAwayLook);
+  return true;
+}
+
 Session::Session(const Globals& globals)
     : globals_(globals),
       out_terminal_(isatty(STDOUT_FILENO) != 0),
@@ -184,7 +205,7 @@ client::Result<client::Options> Session::options() const {
                           .tls_ca = connection->tls_ca.value,
                           .tls_insecure = globals_.tls_insecure};
   if (!globals_.timeout.empty()) {
-    const auto timeout = base::parse_duration(globals_.timeout);
+    const auto timeout = base::parse_duration(with_unit(globals_.timeout));
     if (!timeout || timeout->ms == 0 || timeout->ms > 3'600'000)
       return std::unexpected(bad_setting("--timeout is a duration such as 30s, up to 1h"));
     options.timeout = std::chrono::milliseconds(timeout->ms);

@@ -53,6 +53,22 @@ struct Connection {
 /// Flag, then environment, then file, then default.
 client::Result<Connection> connection_of(const Globals& globals);
 
+/// For commands that watch: a server that was there and is away is waited for.
+class Reconnect {
+ public:
+  explicit Reconnect(bool reached = false) : reached_(reached) {}
+  void reached() {
+    reached_ = true;
+    away_.reset();
+  }
+  /// After an exchange that ended, with `error` or without: pauses, and tells whether to try again.
+  bool again(const client::Error* error);
+
+ private:
+  bool reached_;
+  std::optional<std::chrono::steady_clock::time_point> away_;
+};
+
 /// Of one run of the program, used by its main thread.
 class Session {
  public:

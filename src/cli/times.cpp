@@ -1,6 +1,7 @@
 // Reads what was typed and says what would have been right.
 #include "cli/times.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -74,6 +75,17 @@ client::Result<std::string> json_argument(const std::string& text, std::string_v
       "@FILE and - read it from elsewhere."));
 }
 
+std::string with_unit(std::string_view duration) {
+  const auto dot = std::min(duration.find('.'), duration.size());
+  const std::string_view whole = duration.substr(0, dot);
+  const std::string_view part = duration.substr(std::min(dot + 1, duration.size()));
+  const auto digits = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  const bool number = digits(whole) && (dot == duration.size() || digits(part));
+  return std::string(duration) + (number ? "s" : "");
+}
+
 Body& Body::raw(std::string_view name, std::string_view json) {
   if (!members_.empty()) members_ += ",";
   members_ += client::quoted(name) + ":";
@@ -83,6 +95,10 @@ Body& Body::raw(std::string_view name, std::string_view json) {
 
 Body& Body::text(std::string_view name, std::string_view value) {
   return value.empty() ? *this : raw(name, client::quoted(value));
+}
+
+Body& Body::duration(std::string_view name, std::string_view value) {
+  return text(name, with_unit(value));
 }
 
 Body& Body::number_or_text(std::string_view name, const std::string& value) {

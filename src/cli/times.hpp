@@ -23,6 +23,9 @@ client::Result<std::string> tags_argument(const std::vector<std::string>& pairs)
 /// JSON as given, `@file` for what is in a file, `-` for standard input.
 client::Result<std::string> json_argument(const std::string& text, std::string_view what);
 
+/// A duration as it is sent: a plain number is one of seconds.
+std::string with_unit(std::string_view duration);
+
 client::Error bad_argument(std::string message, std::string hint = {});
 
 /// Collects members of a JSON object.
@@ -31,6 +34,7 @@ class Body {
   Body& raw(std::string_view name, std::string_view json);
   /// Texts that are empty were not given.
   Body& text(std::string_view name, std::string_view value);
+  Body& duration(std::string_view name, std::string_view value);
   /// A whole number as such, other text as a string: priorities.
   Body& number_or_text(std::string_view name, const std::string& value);
   Body& texts(std::string_view name, const std::vector<std::string>& values);

@@ -48,20 +48,21 @@ int follow_events(Session& session, const EventArguments& a) {
   std::string last = a.since;
   std::int64_t seen = 0;
   // A server that was restarted answers again; the stream goes on where it was.
+  Reconnect reconnect;
   while (true) {
     client::Request request{.target = target};
     if (!last.empty()) request.headers.emplace_back("Last-Event-ID", last);
-    const auto ended = opened->stream(request, [&](const client::Event& event) {
-      if (!event.id.empty()) last = event.id;
-      if (const auto data = client::Document::parse(event.data))
-        print_event(session, event, data->root());
-      return a.count == 0 || ++seen < a.count;
-    });
+    const auto ended = opened->stream(
+        request,
+        [&](const client::Event& event) {
+          if (!event.id.empty()) last = event.id;
+          if (const auto data = client::Document::parse(event.data))
+            print_event(session, event, data->root());
+          return a.count == 0 || ++seen < a.count;
+        },
+        [&] { reconnect.reached(); });
     if (a.count > 0 && seen >= a.count) return kDone;
-    if (!ended && (ended.error().failure == client::Failure::refused ||
-                   ended.error().failure == client::Failure::unreachable ||
-                   ended.error().failure == client::Failure::untrusted))
-      return session.fail(ended.error());
+    if (!reconnect.again(ended ? nullptr : &ended.error())) return session.fail(ended.error());
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/print.hpp"
 #include "cli/process.hpp"
+#include "cli/times.hpp"
 #include "client/worker.hpp"
 
 namespace jobbie::cli {
@@ -25,7 +27,12 @@ using std::chrono::milliseconds;
 
 /// The input is wrong: trying again would not help (EX_DATAERR of sysexits.h).
 constexpr int kNoRetryCode = 65;
-constexpr std::size_t kKeptOutput = std::size_t{64} << 10;
+/// A line without an end is passed on in parts.
+constexpr std::size_t kLongestLine = std::size_t{64} << 10;
+/// What a server takes unless its --max-payload-bytes says otherwise.
+constexpr std::size_t kMostResult = std::size_t{1} << 20;
+/// Line breaks at the end are not part of a result.
+constexpr std::size_t kResultSlack = 4096;
 constexpr std::size_t kKeptErrors = std::size_t{8} << 10;
 constexpr std::size_t kLogLine = 8000;
 
@@ -33,23 +40,27 @@ struct WorkArguments {
   std::vector<std::string> queues, roles, tags, words;
   int concurrency = 1;
   int max_jobs = 0;
+  std::size_t max_result = kMostResult;
   std::string lease, drain = "25s", kill_after = "5s", worker_id;
   bool once = false, result = false, logs = false, quiet = false;
 };
 
-/// What one command wrote: passed on by whole lines, and its end kept.
+/// What one command wrote: passed on by whole lines; the result and the end of its errors are kept.
 class Listener {
  public:
   Listener(const WorkArguments& arguments, Context& context) : a_(arguments), context_(context) {}
 
   void take(std::string_view bytes, bool error) {
-    std::string& kept = error ? errors_ : output_;
-    if (error || a_.result) kept.append(bytes);
-    const std::size_t most = error ? kKeptErrors : kKeptOutput;
-    if (kept.size() > most) kept.erase(0, kept.size() - most);
+    if (error) {
+      errors_.append(bytes);
+      if (errors_.size() > kKeptErrors) errors_.erase(0, errors_.size() - kKeptErrors);
+    } else if (a_.result && !too_long_) {
+      output_.append(bytes);
+      too_long_ = output_.size() > a_.max_result + kResultSlack;
+    }
     std::string& line = error ? error_line_ : output_line_;
     line.append(bytes);
-    const auto end = line.size() > kKeptOutput ? line.size() : line.rfind('\n') + 1;
+    const auto end = line.size() > kLongestLine ? line.size() : line.rfind('\n') + 1;
     if (end == 0) return;
     pass_on(line.substr(0, end), error);
     line.erase(0, end);
@@ -60,11 +71,14 @@ class Listener {
     if (!error_line_.empty()) pass_on(error_line_, true);
   }
 
-  std::string result() const {
+  /// Nothing if it is larger than may be sent.
+  std::optional<std::string> result() const {
     std::string text = output_;
     while (text.ends_with('\n')) text.pop_back();
-    if (text.empty()) return "null";
-    return client::is_json(text) ? text : client::quoted(text);
+    if (text.empty() && !too_long_) return "null";
+    if (!too_long_ && !client::is_json(text)) text = client::quoted(text);
+    if (too_long_ || text.size() > a_.max_result) return std::nullopt;
+    return text;
   }
   std::string last_line() const {
     std::string_view text = errors_;
@@ -99,6 +113,7 @@ class Listener {
   const WorkArguments& a_;
   Context& context_;
   std::string output_, errors_, output_line_, error_line_;
+  bool too_long_ = false;
 };
 
 /// `{}` in an argument stands for the payload.
@@ -136,8 +151,15 @@ class Pusher {
   std::optional<std::chrono::steady_clock::time_point> told_;
 };
 
-Outcome outcome_of(const Ending& ending, Stop stop, const Listener& listener, bool result) {
-  if (ending.code == 0) return Outcome::done(result ? listener.result() : "null");
+Outcome outcome_of(const Ending& ending, Stop stop, const Listener& listener,
+                   const WorkArguments& a) {
+  if (ending.code == 0) {
+    const auto result = a.result ? listener.result() : "null";
+    if (result) return Outcome::done(*result);
+    // The command would do its work again for the same result.
+    return Outcome::failed_for_good(
+        fmt::format("the result has more than {} bytes", a.max_result));
+  }
   if (stop == Stop::shutdown) return Outcome::shutdown();
   if (stop == Stop::cancelled) return Outcome::failed("cancelled");
   std::string error = ending.signal != 0 ? fmt::format("killed by signal {}", ending.signal)
@@ -168,11 +190,11 @@ Outcome run_command(Context& context, const WorkArguments& a, milliseconds kill_
   const auto ending = run_process(launch);
   if (!ending) return Outcome::failed(ending.error().message);
   listener.finish();
-  return outcome_of(*ending, context.stop(), listener, a.result);
+  return outcome_of(*ending, context.stop(), listener, a);
 }
 
 client::Result<milliseconds> duration_flag(const std::string& text, const char* flag) {
-  const auto parsed = base::parse_duration(text);
+  const auto parsed = base::parse_duration(with_unit(text));
   if (parsed && parsed->ms <= 86'400'000) return milliseconds(parsed->ms);
   return std::unexpected(
       client::Error{.failure = client::Failure::settings,
@@ -242,6 +264,9 @@ void add_work_commands(Commands& commands) {
   c->add_option("--tag", a->tags, "A tag it has")->take_all()->allow_extra_args(false);
   c->add_flag("--once", a->once, "End when there is nothing left to do");
   c->add_flag("--result", a->result, "What the command prints is the job's result");
+  c->add_option("--max-result", a->max_result,
+                "Most bytes of a result, if the server takes more or less (1048576)")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{16} << 20));
   c->add_flag("--logs", a->logs, "What it prints goes to the job's log too");
   c->add_flag("--quiet", a->quiet, "Do not pass on what it prints");
   commands.on(c, [a, &commands](Session& session) {

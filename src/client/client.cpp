@@ -246,7 +246,8 @@ Result<Document> Client::post(std::string target, std::string body) {
 }
 
 Result<void> Client::stream(const Request& request,
-                            const std::function<bool(const Event&)>& on_event) {
+                            const std::function<bool(const Event&)>& on_event,
+                            const std::function<void()>& on_open) {
   Request asked = request;
   asked.headers.emplace_back("Accept", "text/event-stream");
   const auto until = [&] {
@@ -263,6 +264,7 @@ Result<void> Client::stream(const Request& request,
     if (auto body = exchange->read_body(*head, until()); !body) return body;
     return std::unexpected(refusal(*head));
   }
+  if (on_open) on_open();
   EventParser parser;
   std::string part;
   while (true) {

@@ -115,7 +115,9 @@ class Client {
   Result<Document> read(std::string target);
   Result<Document> post(std::string target, std::string body = {});
   /// Reads an event stream until `on_event` gives false, the server ends it, or the interrupt.
-  Result<void> stream(const Request& request, const std::function<bool(const Event&)>& on_event);
+  /// `on_open` is told when the server has begun it.
+  Result<void> stream(const Request& request, const std::function<bool(const Event&)>& on_event,
+                      const std::function<void()>& on_open = {});
   /// Reads a body of any length in parts; true if all of it came. `timeout` is for the head, and
   /// the client's own for each part. Never repeated.
   Result<bool> download(const Request& request, const Download& download);

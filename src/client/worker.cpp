@@ -21,6 +21,12 @@ constexpr milliseconds kFetchSlack{10'000};
 constexpr milliseconds kSignalLook{100};
 /// One signal may come twice: timeout(1) sends it to the process and then to its group.
 constexpr milliseconds kSameSignal{300};
+/// Between two attempts to report an outcome.
+constexpr milliseconds kBeforeReport{500};
+/// A server that is exchanged for another may be away so long, whatever the lease.
+constexpr milliseconds kServerAway{60'000};
+/// The most that the server takes of an error and of a backtrace, in bytes.
+constexpr std::size_t kMostErrorText = std::size_t{64} << 10;
 
 std::string machine() {
   std::array<char, 256> name{};
@@ -32,6 +38,29 @@ std::string list(const std::vector<std::string>& texts) {
   std::string out = "[";
   for (const auto& text : texts) out += (out.size() > 1 ? "," : "") + quoted(text);
   return out + "]";
+}
+
+/// The beginning of `text`, cut between two characters.
+std::string_view beginning(std::string_view text) {
+  if (text.size() <= kMostErrorText) return text;
+  std::size_t end = kMostErrorText;
+  for (int i = 0; i < 3 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80; ++i) --end;
+  return text.substr(0, end);
+}
+
+/// As much of an error as the server takes. Bytes that are not UTF-8 grow when they are sent.
+std::string fitting(std::string_view text) {
+  const std::string_view begin = beginning(text);
+  const auto sent = Document::parse(quoted(begin));
+  const std::string valid = sent ? sent->root().text() : std::string();
+  return std::string(beginning(valid));
+}
+
+/// What another attempt may cure: the server is away or cannot serve now.
+bool is_passing(const Error& error) {
+  if (error.failure == Failure::refused)
+    return error.status >= 500 || error.status == 429 || error.status == 408;
+  return error.failure != Failure::settings && error.failure != Failure::interrupted;
 }
 
 std::string seconds(milliseconds length) { return quoted(std::to_string(length.count()) + "ms"); }
@@ -121,16 +150,15 @@ Outcome Worker::State::call_handler(Context& context, const std::string& queue) 
   return Outcome::failed("this worker has no handler for the queue " + queue);
 }
 
-void Worker::State::report(const Context::Running& settled, const Outcome& outcome) {
-  const Job& job = settled.job;
+Result<void> Worker::State::try_report(const Job& job, const Outcome& outcome) {
   std::string body =
       "{\"lease_id\":" + quoted(job.lease_id) + ",\"worker_id\":" + quoted(options.id);
   const bool done = outcome.kind == Outcome::Kind::done;
   if (done) {
     body += ",\"result\":" + (is_json(outcome.result) ? outcome.result : quoted(outcome.result));
   } else {
-    body += ",\"error\":" + quoted(outcome.error);
-    if (!outcome.backtrace.empty()) body += ",\"backtrace\":" + quoted(outcome.backtrace);
+    body += ",\"error\":" + quoted(fitting(outcome.error));
+    if (!outcome.backtrace.empty()) body += ",\"backtrace\":" + quoted(fitting(outcome.backtrace));
     if (!outcome.retry) body += ",\"retry\":false";
     if (outcome.retry_in) body += ",\"retry_in\":" + seconds(*outcome.retry_in);
   }
@@ -140,7 +168,42 @@ void Worker::State::report(const Context::Running& settled, const Outcome& outco
                    .target = std::string(done ? "/api/v1/ack/" : "/api/v1/fail/") + encoded(job.id),
                    .body = body + "}",
                    .repeatable = true});
-  if (!answer) note(job.id + ": " + answer.error().message);
+  if (!answer) return std::unexpected(answer.error());
+  return {};
+}
+
+/// After a pause: whether the lease may still be ours, and nobody is in a hurry.
+bool Worker::State::may_report_again(Context::Running& own, Steady::time_point at_least_until) {
+  std::unique_lock lock(mutex);
+  freed.wait_for(lock, kBeforeReport, [&] { return aborted; });
+  if (aborted) return false;
+  const std::lock_guard inner(own.mutex);
+  return Steady::now() < std::max(own.lease_until, at_least_until);
+}
+
+/// A patient report outlasts a server that is away for a while.
+void Worker::State::report(Context::Running& own, const Outcome& outcome, bool patient) {
+  const auto at_least_until = Steady::now() + kServerAway;
+  auto sent = try_report(own.job, outcome);
+  while (!sent && patient && is_passing(sent.error()) && may_report_again(own, at_least_until))
+    sent = try_report(own.job, outcome);
+  if (sent) return;
+  note(own.job.id + ": " + sent.error().message);
+  const int status = sent.error().status;
+  const bool done = outcome.kind == Outcome::Kind::done;
+  if (done && (status == 413 || status == 422)) {
+    // The work is done and would be done again for the same result.
+    report(own, Outcome::failed_for_good("the result was refused: " + sent.error().message),
+           patient);
+    return;
+  }
+  // A job that was deleted needs no outcome, and a failure may have arrived before its answer got
+  // lost.
+  if (status == 404 || (status == 409 && !done)) return;
+  const std::lock_guard lock(mutex);
+  unreported = sent.error();
+  unreported->message =
+      "the outcome of " + own.job.id + " could not be reported: " + unreported->message;
 }
 
 void Worker::State::do_job(const std::shared_ptr<Context::Running>& own) {
@@ -149,10 +212,11 @@ void Worker::State::do_job(const std::shared_ptr<Context::Running>& own) {
   std::unique_lock inner(own->mutex);
   const bool silent = own->abandoned || own->stop == Stop::lost;
   const bool unsent = !own->checkpoint.empty() || !own->progress.empty();
+  own->settled = !silent;
   inner.unlock();
   if (!silent) {
     if (unsent) beat_once();
-    report(*own, outcome);
+    report(*own, outcome, true);
   }
   const std::lock_guard lock(mutex);
   // A job that was lost may have come back to this very worker.
@@ -195,8 +259,34 @@ void Worker::State::accept(const Document& answer) {
   beat.notify_all();
 }
 
+/// Says what a fetch does not say about this worker. A server that will not hear it is served all
+/// the same.
+Result<void> Worker::State::introduce() {
+  std::vector<std::string> queues;
+  for (const auto& [pattern, handler] : handlers) queues.push_back(pattern);
+  const auto ram_mb = (sysconf(_SC_PHYS_PAGES) / 1024) * (sysconf(_SC_PAGESIZE) / 1024);
+  std::string body =
+      "{\"worker_id\":" + quoted(options.id) + ",\"hostname\":" + quoted(options.hostname) +
+      ",\"queues\":" + list(queues) + ",\"concurrency\":" + std::to_string(options.concurrency) +
+      ",\"cores\":" + std::to_string(std::thread::hardware_concurrency());
+  if (ram_mb > 0) body += ",\"ram_mb\":" + std::to_string(ram_mb);
+  if (!options.roles.empty()) body += ",\"roles\":" + list(options.roles);
+  if (!options.tags.empty()) body += ",\"tags\":" + list(options.tags);
+  auto answer = client.call({.method = "POST",
+                             .target = "/api/v1/workers",
+                             .body = body + "}",
+                             .repeatable = true,
+                             .interrupt = &interrupt});
+  if (!answer && answer.error().failure != Failure::refused)
+    return std::unexpected(answer.error());
+  introduced = true;
+  return {};
+}
+
 /// How many came.
 Result<int> Worker::State::fetch(int count) {
+  if (!introduced)
+    if (auto heard = introduce(); !heard) return std::unexpected(heard.error());
   std::vector<std::string> queues;
   for (const auto& [pattern, handler] : handlers) queues.push_back(pattern);
   const auto wait = options.stop_when_idle ? milliseconds(0) : options.fetch_wait;
@@ -254,18 +344,23 @@ Result<void> run_until_signal(Worker& worker) {
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  // A terminal that is closed; nohup has it ignored.
+  struct sigaction hangup {};
+  if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+    sigaddset(&set, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::atomic<bool> over = false;
   std::thread listener([&] {
     const timespec look{.tv_sec = 0, .tv_nsec = kSignalLook.count() * 1'000'000};
-    std::optional<Clock::time_point> first;
+    std::optional<Steady::time_point> first;
     while (!over) {
-      if (sigtimedwait(&set, nullptr, &look) <= 0) continue;
-      const auto now = Clock::now();
+      const int number = sigtimedwait(&set, nullptr, &look);
+      if (number <= 0) continue;
+      const auto now = Steady::now();
       if (!first) {
         first = now;
         worker.stop();
-      } else if (now - *first >= kSameSignal) {
+      } else if (number != SIGHUP && now - *first >= kSameSignal) {
         worker.abort();
       }
     }

@@ -7,9 +7,9 @@
 //     });
 //     return run_until_signal(worker) ? 0 : 1;
 //
-// SIGTERM stops the fetching and waits for what runs; what does not end in time is told to stop,
-// its last checkpoint is sent, and it fails with `worker_shutdown`, to be tried again elsewhere. A
-// second signal, a moment later, ends it hard.
+// SIGTERM, SIGINT or a closed terminal (SIGHUP) stops the fetching and waits for what runs; what
+// does not end in time is told to stop, its last checkpoint is sent, and it fails with
+// `worker_shutdown`, to be tried again elsewhere. A second signal, a moment later, ends it hard.
 #pragma once
 
 #include <chrono>
@@ -116,7 +116,8 @@ class Worker {
   /// A queue or a glob; the first that fits a job's queue takes it.
   void handle(std::string queue, Handler handler);
   /// Works until stop(). An error means that the server will not have this worker (a wrong key, a
-  /// malformed queue name); a server that is away is waited for.
+  /// malformed queue name); a server that is away is waited for, but not with stop_when_idle. With
+  /// that or max_jobs it is also an error that an outcome could not be reported.
   Result<void> run();
   void stop();
   /// At once: handlers are told that their leases are lost, nothing more is reported, and run()
@@ -131,7 +132,8 @@ class Worker {
   std::shared_ptr<State> state_;
 };
 
-/// run(), with SIGTERM and SIGINT as described above. Call it before other threads are started.
+/// run(), with SIGTERM, SIGINT and SIGHUP as described above. Call it before other threads are
+/// started.
 Result<void> run_until_signal(Worker& worker);
 
 }  // namespace jobbie::client

@@ -11,6 +11,8 @@ using std::chrono::milliseconds;
 
 constexpr int kMostJobsAFetch = 100;
 constexpr milliseconds kAfterTrouble{1000};
+/// So many fetches in a row that failed end a worker that does not wait.
+constexpr int kMostTroubles = 3;
 
 /// What waiting will not cure. A certificate that was good before will be renewed.
 bool is_final(const Error& error, bool known) {
@@ -23,6 +25,7 @@ bool is_final(const Error& error, bool known) {
 /// Fetches while there are threads to give jobs to.
 Result<void> fetch_loop(Worker::State& state) {
   bool known = false;  // the server has answered before
+  int troubles = 0;    // since it did
   while (true) {
     std::unique_lock lock(state.mutex);
     const auto room = [&] {
@@ -40,6 +43,10 @@ Result<void> fetch_loop(Worker::State& state) {
     const auto came = state.fetch(count);
     const bool interrupted = !came && came.error().failure == Failure::interrupted;
     known = known || came;
+    troubles = came ? 0 : troubles + 1;
+    if (!came && !interrupted && state.options.stop_when_idle &&
+        (came.error().failure == Failure::unreachable || troubles >= kMostTroubles))
+      return std::unexpected(came.error());
     if (!came && !interrupted && is_final(came.error(), known))
       return std::unexpected(came.error());
     if (!came && !interrupted) state.note("fetch: " + came.error().message);
@@ -68,12 +75,13 @@ void end_the_rest(Worker::State& state) {
   std::vector<std::shared_ptr<Context::Running>> left;
   for (const auto& [id, each] : state.running) {
     const std::lock_guard inner(each->mutex);
-    if (each->stop == Stop::lost) continue;
+    // What has ended by itself is not a shutdown, even if nobody could be told.
+    if (each->stop == Stop::lost || each->settled) continue;
     each->abandoned = true;
     left.push_back(each);
   }
   lock.unlock();
-  for (const auto& each : left) state.report(*each, Outcome::shutdown());
+  for (const auto& each : left) state.report(*each, Outcome::shutdown(), false);
 }
 
 }  // namespace
@@ -103,6 +111,16 @@ Result<void> Worker::run() {
   state->work.notify_all();
   state->beat.notify_all();
   const bool clean = state->running.empty();
+  const bool few = state->options.max_jobs > 0 || state->options.stop_when_idle;
+  const bool untold =
+      std::any_of(state->running.begin(), state->running.end(), [](const auto& each) {
+        const std::lock_guard inner(each.second->mutex);
+        return each.second->settled;
+      });
+  if (outcome && few && state->unreported) outcome = std::unexpected(*state->unreported);
+  if (outcome && untold)
+    outcome = std::unexpected(Error{.failure = Failure::unreachable,
+                                    .message = "ended before all outcomes could be reported"});
   if (state->cut_short)
     outcome = std::unexpected(
         Error{.failure = Failure::interrupted, .message = "ended before its jobs did"});
@@ -113,7 +131,8 @@ Result<void> Worker::run() {
   const auto gone = state->client.send({.method = "DELETE",
                                         .target = "/api/v1/workers/" + encoded(state->options.id),
                                         .timeout = milliseconds(1000)});
-  if (!gone && gone.error().status != 404) state->note("leaving: " + gone.error().message);
+  if (!gone && gone.error().status != 404 && gone.error().status != 403)
+    state->note("leaving: " + gone.error().message);
   return outcome;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -29,6 +30,7 @@ struct Context::Running {
   std::string checkpoint;  ///< likewise
   Steady::time_point lease_until;
   bool abandoned = false;          ///< reported by somebody else
+  bool settled = false;            ///< the handler has returned; its outcome is being reported
   std::function<void()> ask_beat;  ///< there is something to send soon
 
   void tell(Stop reason);
@@ -50,20 +52,25 @@ struct Worker::State {
   std::map<std::string, std::shared_ptr<Context::Running>> running;  ///< waiting ones too
   int threads_alive = 0;
   int claimed = 0;
+  bool introduced = false;  ///< of the fetching thread
   std::atomic<bool> beat_asked = false;
   bool stopping = false;
   bool aborted = false;
   bool cut_short = false;  ///< aborted while jobs were running
   bool ended = false;
+  std::optional<Error> unreported;  ///< why an outcome could not be reported, the latest
 
   // worker.cpp
   void note(const std::string& text) const;
+  Result<void> introduce();
   Result<int> fetch(int count);
   void accept(const Document& answer);
   void work_loop();
   void do_job(const std::shared_ptr<Context::Running>& own);
   Outcome call_handler(Context& context, const std::string& queue);
-  void report(const Context::Running& settled, const Outcome& outcome);
+  void report(Context::Running& own, const Outcome& outcome, bool patient);
+  Result<void> try_report(const Job& job, const Outcome& outcome);
+  bool may_report_again(Context::Running& own, Steady::time_point at_least_until);
 
   // heartbeat.cpp
   void beat_loop();

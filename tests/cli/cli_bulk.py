@@ -37,6 +37,7 @@ class Search(Cli):
         self.run_cli("enqueue", self.queue, "--lines", stdin='{"n":1}\n' * 2500)
         found = self.out("search", "--queue", self.queue, "--ids").split()
         self.assertEqual((len(found), len(set(found))), (2500, 2500))
+        self.assertEqual(self.out("search", "--queue", self.queue, "--count"), "2500\n")
 
     def test_refusals(self):
         self.run_cli("search", "--state", "sleeping", code=2)
@@ -136,6 +137,12 @@ class Bulk(Cli):
         self.assertEqual(self.out("bulk", "cancel", "--queue", self.queue, "--dry-run"), "would affect 5 jobs\n")
         self.assertEqual(self.out("bulk", "cancel", "--queue", self.queue), "affected 5 jobs\n")
         self.assertIn("--all", self.run_cli("bulk", "delete", "--filter", "{}", code=2).stderr)
+
+    def test_pipe_and_flags_exclude_each_other(self):
+        piped, other = self.enqueue(), self.enqueue()
+        done = self.run_cli("bulk", "delete", "--queue", self.queue, stdin=piped + "\n", code=2)
+        self.assertIn("exclude each other", done.stderr)
+        self.assertEqual((self.state(piped), self.state(other)), ("pending", "pending"))
 
     def test_long_operation(self):
         self.run_cli("enqueue", self.queue, "--lines", stdin="1\n" * 10_500)

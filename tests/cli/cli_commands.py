@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 
-from cli_support import Cli, Options
+from cli_support import Cli, Options, Server, free_port
 
 NOBODY = "job_01AAAAAAAAAAAAAAAAAAAAAAAA"
 
@@ -34,6 +34,21 @@ class Jobs(Cli):
         self.assertEqual(len(done.stdout.split()), 2)
         self.assertIn("2 jobs enqueued", done.stderr)
         self.run_cli("enqueue", self.queue, "--lines", stdin='{"n":1}\nnonsense\n', code=2)
+
+    def test_lines_that_are_there_already(self):
+        done = self.run_cli("enqueue", self.queue, "--lines", "--unique-key", "k", stdin="1\n2\n3\n")
+        self.assertEqual(len(set(done.stdout.split())), 1)
+        self.assertIn("1 job enqueued, 2 were there already", done.stderr)
+        rows = self.lines("enqueue", self.queue, "--lines", "--unique-key", "other", stdin="1\n2\n")
+        self.assertEqual([row["unique_existing"] for row in rows], [False, True])
+        self.assertEqual(rows[1]["status"], "duplicate")
+
+    def test_plain_numbers_are_seconds(self):
+        job_id = self.enqueue(self.queue, {}, "--delay", "600", "--lease", "90")
+        self.assertEqual(self.state(job_id), "scheduled")
+        self.run_cli("limit", self.queue, "--keep-dead", "0", "--lease", "90", "--throttle", "5/60")
+        self.assertEqual(self.json("queue", self.queue)["lease"]["duration"], 90)
+        self.run_cli("enqueue", self.queue, "{}", "--delay", "5 minutes", code=2)
 
     def test_enqueue_later_and_unique(self):
         answer = self.json("enqueue", self.queue, "{}", "--delay", "10m", "--unique-key", "k")
@@ -102,7 +117,8 @@ class Jobs(Cli):
 
 class Queues(Cli):
     def test_list_and_show(self):
-        self.assertIn("no queues yet", self.run_cli("queues", "nothing.*").stderr)
+        self.assertIn("no queue matches nothing.*", self.run_cli("queues", "nothing.*").stderr)
+        self.assertIn("no worker matches nobody", self.run_cli("workers", "nobody").stderr)
         self.enqueue()
         self.assertRegex(self.out("queues"), rf"(?m)^QUEUE +PENDING.*\n(.*\n)*{re.escape(self.queue)} +1 ")
         row = [q for q in self.lines("queues") if q["name"] == self.queue][0]
@@ -148,8 +164,11 @@ class Queues(Cli):
         self.assertEqual(queue["limits"]["concurrency"], {"max": 3})
         self.assertEqual(queue["limits"]["throttle"], {"rate": 100, "period": "1m"})
         self.assertEqual((queue["lease"]["duration"], queue["fairness"]), (120, "group"))
-        self.run_cli("limit", self.queue, "--concurrency", "none", "--throttle", "none")
-        self.assertIsNone(self.json("queue", self.queue)["limits"]["concurrency"])
+        said = self.out("limit", self.queue, "--concurrency", "none", "--throttle", "none", "--lease", "none")
+        self.assertEqual(said, "concurrency removed\nthrottle removed\nlease removed\n")
+        queue = self.json("queue", self.queue)
+        self.assertIsNone(queue["limits"]["concurrency"])
+        self.assertEqual(queue["lease"]["duration"], 60)
         self.run_cli("limit", self.queue, "--concurrency", "many", code=2)
 
 
@@ -189,6 +208,30 @@ class Watching(Cli):
         watcher.join()
         self.assertEqual({e["type"] for e in got["lines"]}, {"enqueued"})
         self.run_cli("events", "--types", "nonsense", "--count", "1", code=2)
+
+    def test_events_go_on_after_a_restart(self):
+        port = free_port()
+        url = ["--url", f"http://127.0.0.1:{port}"]
+        server = Server(Options.binary, os.path.join(self.folder, "restarted"), port=port).start()
+        self.addCleanup(server.close)
+        path = os.path.join(self.folder, "events.ndjson")
+        with open(path, "w", encoding="utf-8") as out:
+            watcher = subprocess.Popen([Options.binary, "events", "--types", "enqueued", "--output", "json", *url],
+                                       stdout=out, env=self.environment)
+        self.addCleanup(watcher.wait)
+        self.addCleanup(watcher.kill)
+
+        def one_more():
+            before = os.path.getsize(path)
+            self.out("enqueue", self.queue, "{}", *url)
+            time.sleep(0.1)
+            return os.path.getsize(path) > before
+        self.wait_for(one_more, "the first event")
+        server.stop()
+        time.sleep(3)
+        self.assertIsNone(watcher.poll())
+        server.start()
+        self.wait_for(one_more, "an event after the restart")
 
     def test_bench(self):
         result = self.json("bench", "--jobs", "300", "--producers", "2", "--workers", "2")

@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import subprocess
 import threading
 
 from cli_support import Cli, Options, Server, free_port
@@ -30,6 +31,12 @@ class Program(Cli):
         commands = within()
         self.assertGreater(len(commands), 60)
         self.assertNotIn(("complete",), commands)
+
+    def test_full_disk(self):
+        done = subprocess.run(["bash", "-c", "jobbie keys create k --scope work > /dev/full"], capture_output=True,
+                              text=True, timeout=60, env=self.environment, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("cannot write to standard output", done.stderr)
 
     def test_no_server(self):
         nobody = f"http://127.0.0.1:{free_port()}"

@@ -49,6 +49,21 @@ class Work(Cli):
         self.assertEqual(result[1], "x" + result[0] + "y")
         self.assertEqual(result[2:], [job_id, "1"])
 
+    def test_large_results(self):
+        """All of it, or a failure that says why: never a part."""
+        job_id = self.enqueue()
+        self.run_cli("work", self.queue, "--once", "--result", "--quiet", "--", "python3", "-c",
+                     "print('[' + '1,' * 200000 + '1]')")
+        self.assertEqual(len(self.json("inspect", job_id)["result"]), 200001)
+        for queue, flags, error in ((self.queue + ".own", [], "the result has more than 1048576 bytes"),
+                                    (self.queue + ".server", ["--max-result", "2000000"], "the result was refused")):
+            job_id = self.enqueue(queue)
+            self.run_cli("work", queue, "--once", "--result", "--quiet", *flags, "--", "python3", "-c",
+                         "print('x' * 1100000)")
+            job = self.json("inspect", job_id)
+            self.assertEqual((job["state"], job["attempt"]), ("dead", 1))
+            self.assertIn(error, job["errors"][-1]["error"])
+
     def test_exit_codes(self):
         for command, state, error in ((["true"], "completed", None), (["false"], "retrying", "exit code 1"),
                                       (["sh", "-c", "echo no >&2; exit 65"], "dead", "exit code 65: no"),
@@ -65,6 +80,28 @@ class Work(Cli):
         self.run_cli("work", self.queue, code=2)
         self.assertIn("no program", self.run_cli("work", self.queue, "--", "no-such-program", code=2).stderr)
         self.run_cli("work", "bad name!", "--", "true", code=2)
+        self.run_cli("work", self.queue, "--drain", "soon", "--", "true", code=2)
+
+    def test_once_without_a_server(self):
+        done = self.run_cli("work", self.queue, "--once", "--url", f"http://127.0.0.1:{free_port()}", "--", "true",
+                            code=3)
+        self.assertIn("no server at", done.stderr)
+
+    def test_plain_numbers_are_seconds(self):
+        job_id = self.enqueue()
+        self.run_cli("work", self.queue, "--once", "--lease", "5", "--drain", "1.5", "--kill-after", "0", "--timeout",
+                     "10", "--", "true")
+        self.assertEqual(self.state(job_id), "completed")
+
+    def test_says_what_it_is(self):
+        worker = self.start(self.queue, "--worker-id", "known-1", "-c", "3", "--", "true")
+        self.wait_for(lambda: "known-1" in self.out("workers", "known-*"), "the worker")
+        row = self.lines("workers", "known-*")[0]
+        self.assertEqual(row["concurrency"], 3)
+        self.assertGreater(row["cores"], 0)
+        self.assertGreater(row["ram_mb"], 0)
+        worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(10), 0)
 
     def test_concurrency_and_output(self):
         for n in range(6):
@@ -105,6 +142,14 @@ class Work(Cli):
         left = self.enqueue(later)
         self.assertEqual(worker.wait(20), 0)
         self.assertEqual((self.state(job_id), self.state(left)), ("completed", "pending"))
+
+    def test_a_closed_terminal_is_like_sigterm(self):
+        job_id = self.enqueue()
+        worker = self.start(self.queue, "--", "sh", "-c", "echo $$ > hangup.pid; sleep 1")
+        self.pid_of("hangup.pid")
+        worker.send_signal(signal.SIGHUP)
+        self.assertEqual(worker.wait(20), 0)
+        self.assertEqual(self.state(job_id), "completed")
 
     def test_sigterm_gives_back_what_takes_too_long(self):
         job_id = self.enqueue()
@@ -160,6 +205,39 @@ class Work(Cli):
         self.out("enqueue", self.queue, '{"late":true}', "--url", f"http://127.0.0.1:{port}")
         said, _ = worker.communicate(timeout=30)
         self.assertEqual(json.loads(said), {"late": True})
+
+    def test_outcome_outlasts_a_restart(self):
+        """The server is away when the command ends, and for longer than one call is repeated."""
+        port = free_port()
+        url = ["--url", f"http://127.0.0.1:{port}"]
+        server = Server(Options.binary, os.path.join(self.folder, "restarted"), port=port).start()
+        self.addCleanup(server.close)
+        job_id = self.out("enqueue", self.queue, "{}", *url).strip()
+        worker = self.start(self.queue, *url, "--max-jobs", "1", "--lease", "60", "--", "sh", "-c",
+                            "echo $$ > restart.pid; sleep 2")
+        pid = self.pid_of("restart.pid")
+        server.stop()
+        self.gone(pid)
+        time.sleep(12)
+        self.assertIsNone(worker.poll())
+        server.start()
+        self.assertEqual(worker.wait(30), 0)
+        job = self.json("inspect", job_id, *url)
+        self.assertEqual((job["state"], job["attempt"]), ("completed", 1))
+
+    def test_outcome_that_nobody_takes(self):
+        port = free_port()
+        url = ["--url", f"http://127.0.0.1:{port}"]
+        server = Server(Options.binary, os.path.join(self.folder, "left"), port=port).start()
+        self.addCleanup(server.close)
+        self.out("enqueue", self.queue, "{}", *url)
+        worker = self.start(self.queue, *url, "--max-jobs", "1", "--drain", "1", "--kill-after", "1", "--", "sh", "-c",
+                            "echo $$ > untold.pid; sleep 1")
+        pid = self.pid_of("untold.pid")
+        server.stop()
+        self.gone(pid)
+        worker.send_signal(signal.SIGTERM)
+        self.assertNotEqual(worker.wait(40), 0)
 
 
 class Example(Cli):
