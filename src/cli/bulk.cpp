@@ -1,13 +1,10 @@
 // `bulk`: one action on many jobs, from a pipe or by a filter.
 #include <iostream>
 #include <memory>
-#include <poll.h>
 #include <thread>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include "cli/commands.hpp"
 #include "cli/filters.hpp"
@@ -23,7 +20,6 @@ namespace {
 
 constexpr std::size_t kIdsARequest = 10'000;
 constexpr std::chrono::milliseconds kBulkLook{300};
-constexpr int kPipeLook = 5000;  // ms
 
 struct BulkArguments {
   std::string action;
@@ -161,26 +157,11 @@ int bulk_by_ids(Session& session, const BulkArguments& a) {
   return report_bulk(session, a, tally);
 }
 
-/// Whether somebody pipes something into this. Waits a moment for a program that has not written
-/// yet; a pipe that only stands open, as under ssh, has nothing to say.
-bool something_piped() {
-  struct stat status {};
-  if (fstat(STDIN_FILENO, &status) != 0) return false;
-  if (S_ISREG(status.st_mode)) return lseek(STDIN_FILENO, 0, SEEK_CUR) < status.st_size;
-  if (!S_ISFIFO(status.st_mode)) return false;
-  pollfd wait{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-  return poll(&wait, 1, kPipeLook) > 0 && (wait.revents & POLLIN) != 0;
-}
-
 int bulk(Session& session, const BulkArguments& a) {
   const auto filter = filter_json(a.filters);
   if (!filter) return session.fail(filter.error());
-  if (*filter != "{}" || !a.filters.filter.empty() || a.all) {
-    if (a.filters.filter != "-" && something_piped())
-      return session.usage(
-          "jobs on standard input and filters exclude each other; without a pipe give </dev/null");
+  if (*filter != "{}" || !a.filters.filter.empty() || a.all)
     return bulk_by_filter(session, a, *filter);
-  }
   if (session.in_is_terminal())
     return session.usage("which jobs? Pipe a search into it, or give --filter or its flags");
   return bulk_by_ids(session, a);

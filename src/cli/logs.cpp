@@ -33,23 +33,23 @@ int follow_logs(Session& session, const std::string& path, std::int64_t offset) 
   Reconnect reconnect(true);
   while (true) {
     bool ended = false;
-    const auto stream =
-        opened->stream({.target = fmt::format("{}?follow=true&offset={}", path, offset)},
-                       [&](const client::Event& event) {
-                         const auto data = client::Document::parse(event.data);
-                         if (!data) return true;
-                         if (event.type == "end") {
-                           ended = true;
-                           session.note("the job is " + (*data)["state"].text());
-                           return false;
-                         }
-                         if (event.type != "log") return true;
-                         offset = (*data)["number"].integer(offset);
-                         print_line(session, data->root());
-                         std::fflush(stdout);
-                         return true;
-                       },
-                       [&] { reconnect.reached(); });
+    const auto stream = opened->stream(
+        {.target = fmt::format("{}?follow=true&offset={}", path, offset)},
+        [&](const client::Event& event) {
+          const auto data = client::Document::parse(event.data);
+          if (!data) return true;
+          if (event.type == "end") {
+            ended = true;
+            session.note("the job is " + (*data)["state"].text());
+            return false;
+          }
+          if (event.type != "log") return true;
+          offset = (*data)["number"].integer(offset);
+          print_line(session, data->root());
+          std::fflush(stdout);
+          return true;
+        },
+        [&] { reconnect.reached(); });
     if (ended) return kDone;
     if (!reconnect.again(stream ? nullptr : &stream.error())) return session.fail(stream.error());
   }

@@ -217,8 +217,8 @@ void add_limits(Commands& commands) {
           body.raw("max", a->concurrency == "none" ? "null" : client::quoted(a->concurrency));
           if (a->concurrency.find_first_not_of("0123456789") == std::string::npos)
             body = Body().raw("max", a->concurrency);
-          if (const int code = set("concurrency", body.text("per", a->per),
-                                   a->concurrency == "none");
+          if (const int code =
+                  set("concurrency", body.text("per", a->per), a->concurrency == "none");
               code != kDone)
             return code;
         }
@@ -257,7 +257,8 @@ void add_limits(Commands& commands) {
   c->add_option("--concurrency", a->concurrency, "Most active jobs, or none");
   c->add_option("--throttle", a->throttle, "Most claims in a period: 100/1m, or none");
   c->add_option("--per", a->per, "For each value of group or tags.NAME");
-  c->add_option("--lease", a->lease, "Of claims that ask for none (60s); none is the default again");
+  c->add_option("--lease", a->lease,
+                "Of claims that ask for none (60s); none is the default again");
   c->add_option("--keep-completed", a->completed, "How long completed jobs are kept");
   c->add_option("--keep-dead", a->dead, "How long dead jobs are kept");
   c->add_option("--keep-cancelled", a->cancelled, "How long cancelled jobs are kept");

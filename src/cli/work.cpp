@@ -157,8 +157,7 @@ Outcome outcome_of(const Ending& ending, Stop stop, const Listener& listener,
     const auto result = a.result ? listener.result() : "null";
     if (result) return Outcome::done(*result);
     // The command would do its work again for the same result.
-    return Outcome::failed_for_good(
-        fmt::format("the result has more than {} bytes", a.max_result));
+    return Outcome::failed_for_good(fmt::format("the result has more than {} bytes", a.max_result));
   }
   if (stop == Stop::shutdown) return Outcome::shutdown();
   if (stop == Stop::cancelled) return Outcome::failed("cancelled");

@@ -265,10 +265,10 @@ Result<void> Worker::State::introduce() {
   std::vector<std::string> queues;
   for (const auto& [pattern, handler] : handlers) queues.push_back(pattern);
   const auto ram_mb = (sysconf(_SC_PHYS_PAGES) / 1024) * (sysconf(_SC_PAGESIZE) / 1024);
-  std::string body =
-      "{\"worker_id\":" + quoted(options.id) + ",\"hostname\":" + quoted(options.hostname) +
-      ",\"queues\":" + list(queues) + ",\"concurrency\":" + std::to_string(options.concurrency) +
-      ",\"cores\":" + std::to_string(std::thread::hardware_concurrency());
+  std::string body = "{\"worker_id\":" + quoted(options.id) +
+                     ",\"hostname\":" + quoted(options.hostname) + ",\"queues\":" + list(queues) +
+                     ",\"concurrency\":" + std::to_string(options.concurrency) +
+                     ",\"cores\":" + std::to_string(std::thread::hardware_concurrency());
   if (ram_mb > 0) body += ",\"ram_mb\":" + std::to_string(ram_mb);
   if (!options.roles.empty()) body += ",\"roles\":" + list(options.roles);
   if (!options.tags.empty()) body += ",\"tags\":" + list(options.tags);
@@ -277,8 +277,7 @@ Result<void> Worker::State::introduce() {
                              .body = body + "}",
                              .repeatable = true,
                              .interrupt = &interrupt});
-  if (!answer && answer.error().failure != Failure::refused)
-    return std::unexpected(answer.error());
+  if (!answer && answer.error().failure != Failure::refused) return std::unexpected(answer.error());
   introduced = true;
   return {};
 }

@@ -138,12 +138,6 @@ class Bulk(Cli):
         self.assertEqual(self.out("bulk", "cancel", "--queue", self.queue), "affected 5 jobs\n")
         self.assertIn("--all", self.run_cli("bulk", "delete", "--filter", "{}", code=2).stderr)
 
-    def test_pipe_and_flags_exclude_each_other(self):
-        piped, other = self.enqueue(), self.enqueue()
-        done = self.run_cli("bulk", "delete", "--queue", self.queue, stdin=piped + "\n", code=2)
-        self.assertIn("exclude each other", done.stderr)
-        self.assertEqual((self.state(piped), self.state(other)), ("pending", "pending"))
-
     def test_long_operation(self):
         self.run_cli("enqueue", self.queue, "--lines", stdin="1\n" * 10_500)
         self.assertEqual(self.out("bulk", "delete", "--queue", self.queue), "affected 10,500 jobs\n")

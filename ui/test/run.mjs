@@ -12,7 +12,10 @@ import { Server } from './server.mjs'
 import { Api, fill, work } from './workload.mjs'
 import { admin } from './admin.mjs'
 import { check, tests } from './cases.mjs'
+import { forms } from './forms.mjs'
+import { lists } from './lists.mjs'
 import { nodes } from './nodes.mjs'
+import { screens } from './screens.mjs'
 import { tabs } from './tabs.mjs'
 
 const flag = (name, otherwise = '') => {
@@ -79,7 +82,7 @@ async function open({ theme = 'light', phone = false } = {}) {
 
 let passed = 0
 const failed = []
-for (const [name, run] of Object.entries({ ...tests, ...admin, ...tabs, ...(mock ? {} : nodes) })) {
+for (const [name, run] of Object.entries({ ...tests, ...admin, ...tabs, ...(mock ? {} : { ...lists, ...forms, ...screens, ...nodes }) })) {
   if (only && !only.split(',').some((part) => name.includes(part))) continue
   const begun = Date.now()
   const opened = []
