@@ -257,8 +257,7 @@ void add_limits(Commands& commands) {
   c->add_option("--concurrency", a->concurrency, "Most active jobs, or none");
   c->add_option("--throttle", a->throttle, "Most claims in a period: 100/1m, or none");
   c->add_option("--per", a->per, "For each value of group or tags.NAME");
-  c->add_option("--lease", a->lease,
-                "Of claims that ask for none (60s); none is the default again");
+  c->add_option("--lease", a->lease, "Of claims that ask for none; none: 60s again");
   c->add_option("--keep-completed", a->completed, "How long completed jobs are kept");
   c->add_option("--keep-dead", a->dead, "How long dead jobs are kept");
   c->add_option("--keep-cancelled", a->cancelled, "How long cancelled jobs are kept");
