@@ -519,7 +519,7 @@ on('POST', `${A}/schedules/preview`, (_, b) => runsOf(b.cron, b.timezone ?? 'UTC
 on('POST', `${A}/schedules`, (_, b) => { if ([...schedules.values()].some((s) => s.name === b.name)) throw problem(409, 'name_taken', `There is a schedule called ${b.name}.`, 'name'); cronNext(b.cron ?? '', 1); return { status_: 201, ...scheduleRow(addSchedule({ ...b, payload: JSON.stringify(b.payload ?? {}), last: null, runs: 0 })) } })
 on('GET', `${A}/schedules/:id`, ({ id }) => scheduleRow(schedules.get(id)))
 on('GET', `${A}/schedules/:id/preview`, ({ id }, _, q) => runsOf(schedules.get(id).cron, schedules.get(id).timezone, Number(q.get('count') ?? 10)))
-on('PUT', `${A}/schedules/:id`, ({ id }, b) => scheduleRow(addSchedule({ ...schedules.get(id), ...b, payload: JSON.stringify(b.payload ?? {}) })))
+for (const method of ['PUT', 'PATCH']) on(method, `${A}/schedules/:id`, ({ id }, b) => scheduleRow(addSchedule({ ...schedules.get(id), ...b, payload: JSON.stringify(b.payload ?? {}) })))
 on('DELETE', `${A}/schedules/:id`, ({ id }) => { schedules.delete(id); return { schedule_id: id, status: 'deleted' } })
 on('POST', `${A}/schedules/:id/run`, ({ id }) => { const s = schedules.get(id); const j = makeJob(s.queue, {}, { schedule_id: id }); emit('enqueued', j); return { schedule_id: id, status: 'enqueued', job_id: j.id } })
 for (const verb of ['pause', 'resume']) on('POST', `${A}/schedules/:id/${verb}`, ({ id }) => { schedules.get(id).paused = verb === 'pause'; return scheduleRow(schedules.get(id)) })
