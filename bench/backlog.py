@@ -18,16 +18,16 @@ BATCH = 10_000
 PAYLOAD_BYTES = 200
 
 
-def start(binary, folder):
+def start(binary, folder, port=PORT):
     """The process, and the seconds until it was ready."""
     began = time.monotonic()
-    process = subprocess.Popen([binary, "server", "--data-dir", folder, "--http", f"127.0.0.1:{PORT}"],
+    process = subprocess.Popen([binary, "server", "--data-dir", folder, "--http", f"127.0.0.1:{port}"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while True:
         if process.poll() is not None:
             raise SystemExit(f"the server ended with {process.returncode}")
         try:
-            client = http.client.HTTPConnection("127.0.0.1", PORT)
+            client = http.client.HTTPConnection("127.0.0.1", port)
             client.request("GET", "/readyz")
             if client.getresponse().status == 200:
                 return process, time.monotonic() - began
@@ -37,11 +37,11 @@ def start(binary, folder):
 
 
 @contextlib.contextmanager
-def fresh_server(binary, directory):
+def fresh_server(binary, directory, port=PORT):
     """A server with a folder of its own, both gone afterwards: the process and the folder."""
     folder = tempfile.mkdtemp(prefix="jobbie-bench-", dir=directory)
     try:
-        process, _ = start(binary, folder)
+        process, _ = start(binary, folder, port)
         try:
             yield process, folder
         finally:
