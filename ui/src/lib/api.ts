@@ -389,15 +389,21 @@ const get = <T>(path: string, raw?: ReadonlySet<string>) => ask<T>('GET', path, 
 const post = <T>(path: string, body: unknown = {}) =>
   ask<T>('POST', path, typeof body === 'string' ? body : JSON.stringify(body))
 const at = encodeURIComponent
+/** A list that comes in pages: all of it, up to twenty of them. */
+async function all<K extends string, T>(name: K, cursor?: string, n = 1): Promise<Record<K, T[]>> {
+  const page = await get<Record<K, T[]> & { cursor?: string; has_more?: boolean }>(`/${name}${query({ cursor })}`, NO_RAW)
+  if (page.has_more && n < 20) page[name].push(...(await all<K, T>(name, page.cursor, n + 1))[name])
+  return page
+}
 
 function query(parameters: Record<string, string | number | undefined | null>): string {
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== '')
+  const given = Object.entries(parameters).filter(([, value]) => value != null && value !== '')
   return given.length ? `?${given.map(([k, v]) => `${k}=${at(String(v))}`).join('&')}` : ''
 }
 
 export const api = {
   whoami: () => get<{ auth: boolean; scopes: string[]; key?: { id: string; name: string } | null }>('/whoami'),
-  queues: () => get<{ queues: Queue[]; has_more?: boolean }>('/queues', NO_RAW),
+  queues: () => all<'queues', Queue>('queues'),
   queue: (name: string) => get<Queue>(`/queues/${at(name)}`, NO_RAW),
   queueAction: (name: string, action: string, body: unknown = {}) =>
     post<{ affected?: number }>(`/queues/${at(name)}/${action}`, body),
@@ -437,7 +443,7 @@ export const api = {
   batches: (cursor?: string | null, status?: string) =>
     get<{ batches: Batch[]; cursor: string | null; has_more: boolean }>(`/batches${query({ cursor, status, limit: 50 })}`),
   batch: (id: string) => get<Batch>(`/batches/${at(id)}`),
-  groups: () => get<{ groups: Group[] }>('/groups', NO_RAW),
+  groups: () => all<'groups', Group>('groups'),
   groupAction: (name: string, action: string) => post<{ affected?: number }>(`/groups/${at(name)}/${action}`),
 
   schedules: () => get<{ schedules: Schedule[] }>('/schedules'),
