@@ -30,6 +30,10 @@ std::optional<std::string> member(std::string_view object, std::string_view key)
 std::optional<std::string> with_member(std::string_view object, std::string_view key,
                                        std::string_view value);
 
+/// The same text for every spelling of one value: no space, no escape that need not be, numbers by
+/// their worth (1, 1.0 and 10e-1), members by name and once. Text that is not JSON stays as it is.
+std::string canonical(std::string_view text);
+
 /// `text` as a JSON string literal with quotes.
 std::string quote(std::string_view text);
 

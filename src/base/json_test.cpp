@@ -327,6 +327,47 @@ class Generator {
   std::mt19937_64 random_;
 };
 
+TEST(JsonCanonical, GivesOneTextForEverySpelling) {
+  const std::vector<std::vector<std::string>> same = {
+      {R"("Müller")", R"( "M\u00fcller" )", R"("\u004d\u00FCller")"},
+      {R"("/")", R"("\/")"},
+      {"1", "1.0", "1e0", "10e-1", "0.1e+1", "1.000"},
+      {"100", "1e2", "1E+2", "100.00"},
+      {"-1.5", "-15e-1", "-1.50"},
+      {"0", "-0", "0.0", "0e99999999999999999999"},
+      {"0.05", "5e-2", "0.0500"},
+      {"1e21", "1000000000000000000000"},
+      {"1e-21", "0.000000000000000000001"},
+      {"9007199254740993", "9007199254740993.0"},
+      {R"({"a":1,"b":[1,{}]})", R"({ "b" : [ 1.0 , { } ], "a" : 1 })", R"({"a":2,"b":[1,{}],"\u0061":1})"},
+      {"[]", "[ ]"},
+      {"true", " true"},
+      {"null", "null "},
+  };
+  for (const auto& spellings : same)
+    for (const auto& text : spellings) {
+      EXPECT_EQ(canonical(Exact(text).view()), spellings.front()) << text;
+      EXPECT_EQ(canonical(canonical(text)), canonical(text)) << text;
+    }
+}
+
+TEST(JsonCanonical, KeepsDifferentValuesApart) {
+  const std::vector<std::string> all = {"1",     "-1",   "10",  "0.1", "1e22", "1e23", R"("1")",
+                                        "true",  "null", "[]",  "{}",  "[1]",  "[[1]]", R"(["1"])",
+                                        R"("")", R"({"a":1})", R"({"a":2})", "9007199254740992",
+                                        "9007199254740993"};
+  for (const auto& a : all)
+    for (const auto& b : all) EXPECT_EQ(canonical(a) == canonical(b), a == b) << a << " " << b;
+}
+
+TEST(JsonCanonical, LeavesWhatIsNotJson) {
+  for (const char* text : {"", "{", "[1,", "01", "nul", R"("\ud800")", "1 2", R"({"a" 1})"})
+    EXPECT_EQ(canonical(Exact(text).view()), text);
+  EXPECT_EQ(canonical(nested(kMaxDepth + 1)), nested(kMaxDepth + 1));
+  EXPECT_EQ(canonical(nested(kMaxDepth)), nested(kMaxDepth));
+  EXPECT_EQ(canonical("1e9999999999999999"), "1e9999999999999999");
+}
+
 TEST(JsonRandom, DocumentsAreValidAndTheirPrefixesAreNot) {
   const std::uint64_t seed = 20'260'115;
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -340,6 +381,8 @@ TEST(JsonRandom, DocumentsAreValidAndTheirPrefixesAreNot) {
     ASSERT_TRUE(joined && valid(*joined));
     EXPECT_EQ(member(*joined, "a"), "[1]");
     EXPECT_EQ(with_member(*joined, "a", "[1]"), joined);
+    ASSERT_TRUE(valid(canonical(text))) << text;
+    EXPECT_EQ(canonical(canonical(text)), canonical(text)) << text;
   }
 }
 

@@ -34,6 +34,7 @@ void add_filters(CLI::App* c, Filters& f) {
   option("--payload-contains", f.payload_contains, "Text in the payload");
   option("--payload-jq", f.payload_jq, "Expression on the payload: '.amount > 100'");
   option("--error-contains", f.error_contains, "Text in an error");
+  option("--error-group", f.error_group, "Of this group of errors: a fingerprint of jobbie errors");
   c->add_flag("--has-errors", f.has_errors, "With errors")->group(kGroup);
   c->add_flag("--no-errors", f.no_errors, "Without errors")->group(kGroup);
   option("--worker", f.worker, "Last run by this worker");
@@ -61,7 +62,8 @@ client::Result<std::string> filter_json(const Filters& f) {
     body.raw("tags", *tags);
   }
   body.text("payload_contains", f.payload_contains).text("payload_jq", f.payload_jq);
-  body.text("error_contains", f.error_contains).text("worker_id", f.worker);
+  body.text("error_contains", f.error_contains).text("error_group", f.error_group);
+  body.text("worker_id", f.worker);
   body.text("batch_id", f.batch).text("schedule_id", f.schedule).text("group", f.group);
   body.text("unique_key", f.unique_key).text("job_id_prefix", f.id_prefix);
   body.number_or_text("attempt_min", f.attempt_min).number_or_text("attempt_max", f.attempt_max);

@@ -14,9 +14,8 @@ namespace jobbie::cli {
 
 struct Filters {
   std::string filter;  ///< all of them at once, as JSON
-  std::string queue, priority, payload_contains, payload_jq, error_contains, worker, batch,
-      schedule;
-  std::string group, unique_key, id_prefix, attempt_min, attempt_max;
+  std::string queue, priority, payload_contains, payload_jq, error_contains, error_group;
+  std::string worker, batch, schedule, group, unique_key, id_prefix, attempt_min, attempt_max;
   std::vector<std::string> states, tags;
   /// By the stem of the field: created, scheduled, started, completed, failed, expire.
   std::vector<std::string> after = std::vector<std::string>(6);

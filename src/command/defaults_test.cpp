@@ -74,7 +74,7 @@ TEST(Defaults, Model) {
   expect<model::UniqueSpec>("{'' 1 0}");
   expect<model::Requirements>("{[] [] ''}");
   expect<model::JobSpec>(kJob);
-  expect<model::JobError>("{0 0 0 '' '' ''}");
+  expect<model::JobError>("{0 0 0 '' '' '' 0 0}");
   expect<model::JobRecord>(
       "{nil 2 " + kJob + " 0 0 0 0 0 0 0 0 0 0 '' '' 0 0 0 0 nil 0 nil 0 [] '' '' '' '' [] 0 0 0}");
   expect<model::ConcurrencyLimit>("{0 ''}");

@@ -115,7 +115,8 @@ template <>
 struct Fields<model::JobError> {
   using S = model::JobError;
   static constexpr auto list =
-      std::tuple(&S::ordinal, &S::attempt, &S::at, &S::error, &S::backtrace, &S::worker);
+      std::tuple(&S::ordinal, &S::attempt, &S::at, &S::error, &S::backtrace, &S::worker,
+                 &S::started_at, &S::retry_at);
 };
 template <>
 struct Fields<model::JobRecord> {

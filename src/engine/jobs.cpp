@@ -190,7 +190,8 @@ void Core::add_error(Job& job, std::string_view error, const Blob& backtrace) {
                            .at = meta.now,
                            .error = Blob(error),
                            .backtrace = backtrace,
-                           .worker = job.worker});
+                           .worker = job.worker,
+                           .started_at = job.started_at});
   detail.failed_at = meta.now;
   ++queue_of(job).totals.failed;
 }
@@ -232,6 +233,7 @@ void Core::fail_attempt(Slot slot, bool no_retry, std::optional<Duration> delay)
     set_state(slot, State::pending);
   } else {
     job.run_at = meta.now + wait;
+    job.detail().errors.back().retry_at = job.run_at;
     set_state(slot, State::retrying);
   }
   emit(EventType::retrying, job);

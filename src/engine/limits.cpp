@@ -11,11 +11,13 @@ namespace {
 
 constexpr std::string_view kTagPrefix = "tags.";
 
-/// The value under which a keyed limit counts the job: raw JSON of the tag, or the group.
+/// The value under which a keyed limit counts the job: the tag's JSON, however the producer spelled
+/// it, or the group.
 std::string key_value(const Job& job, std::string_view per) {
   if (per == "group") return job.placement ? std::string(job.placement->group.view()) : "";
   if (!job.details || !per.starts_with(kTagPrefix)) return {};
-  return base::json::member(job.details->tags.view(), per.substr(kTagPrefix.size())).value_or("");
+  const auto tag = base::json::member(job.details->tags.view(), per.substr(kTagPrefix.size()));
+  return tag ? base::json::canonical(*tag) : "";
 }
 
 }  // namespace

@@ -1,7 +1,18 @@
 // Commands on whole queues: pause, resume, drain, clear, destroy, and the settings.
+#include <fmt/format.h>
+
 #include "engine/core.hpp"
 
 namespace jobbie::engine {
+namespace {
+
+/// Who removes the limit of one key must not remove that of another.
+Refusal other_key(const Blob& per) {
+  return refuse(Refused::not_found, "per",
+                fmt::format("the limit is for each {}, and stays", per.view()));
+}
+
+}  // namespace
 
 Reply Core::run(const command::QueueCommand& c) {
   using command::QueueAction;
@@ -75,6 +86,7 @@ Reply Core::run(const command::SetConcurrency& c) {
   Queue& queue = *queues[make_queue(c.queue)];
   auto& limit = c.per.empty() ? queue.settings.concurrency : queue.settings.concurrency_per;
   const Blob old_per = limit ? limit->per : Blob{};
+  if (limit && !c.max && old_per != c.per) return other_key(old_per);
   if (c.max)
     limit = model::ConcurrencyLimit{*c.max, c.per};
   else
@@ -93,6 +105,7 @@ Reply Core::run(const command::SetThrottle& c) {
   const bool keyed = !c.per.empty();
   auto& throttle = keyed ? queue.settings.throttle_per : queue.settings.throttle;
   const auto old = throttle;
+  if (old && !c.rate && old->per != c.per) return other_key(old->per);
   if (c.rate)
     throttle = model::Throttle{*c.rate, c.period, c.per};
   else

@@ -52,6 +52,7 @@ void Core::fire(Slot slot, Due what) {
         return end_job(slot, State::cancelled, "cancelled");
       if (options.plants(Plant::expiry_retries) && job.state == State::active) {
         job.detail().expire_at = {};
+        add_error(job, "expired", {});
         return fail_attempt(slot, false, std::nullopt);
       }
       return end_job(slot, State::dead, "expired");

@@ -98,6 +98,8 @@ struct JobError {
   Blob error;
   Blob backtrace;
   Blob worker;
+  Instant started_at;  ///< of the attempt; zero: not known
+  Instant retry_at;    ///< when the next attempt was to come; zero: none, or at once
   bool operator==(const JobError&) const = default;
 };
 

@@ -56,6 +56,7 @@ struct Filter {
   std::string worker;
   std::optional<bool> has_errors;
   std::string error_contains;
+  std::optional<std::uint64_t> error_group;  ///< a fingerprint
   std::optional<base::BatchId> batch;
   std::optional<base::ScheduleId> schedule;
   std::string group;

@@ -20,7 +20,7 @@ TEST(Filter, ReadsEveryField) {
     "completed_after":"2026-02-10T00:00:00Z","completed_before":"2026-02-11T00:00:00Z",
     "failed_after":"2026-02-10T00:00:00Z","failed_before":"2026-02-11T00:00:00Z",
     "expire_after":"2026-02-10T00:00:00Z","expire_before":"2026-02-11T00:00:00Z",
-    "worker_id":"w","has_errors":true,"error_contains":"SMTP",
+    "worker_id":"w","has_errors":true,"error_contains":"SMTP","error_group":"C5b2de726c95ccce",
     "batch_id":"batch_01JZ0000000000000000000001","schedule_id":"sched_01JZ0000000000000000000001",
     "group":"g","unique_key":"u","attempt_min":1,"attempt_max":5,"job_id_prefix":"job_01",
     "ids":["job_01JZ0000000000000000000001","nonsense"],"sort":"priority","order":"asc",
@@ -28,17 +28,28 @@ TEST(Filter, ReadsEveryField) {
   ASSERT_TRUE(request.has_value()) << request.error().message;
   const Filter& filter = request->filter;
   EXPECT_EQ(filter.queue, "emails.*");
-  EXPECT_EQ(filter.states.size(), 2U);
+  EXPECT_EQ(filter.states, std::vector{model::State::dead}) << "no pending job is in a group";
   EXPECT_EQ(filter.priority, model::kNormal);
   EXPECT_EQ(filter.tags.size(), 2U);
   EXPECT_TRUE(filter.payload_jq.has_value());
   EXPECT_TRUE(filter.created.given() && filter.expires.given() && filter.failed.given());
   EXPECT_EQ(filter.ids->size(), 1U);
   EXPECT_TRUE(filter.batch && filter.schedule && filter.id_range);
+  EXPECT_EQ(filter.error_group, 0xc5b2de726c95ccceU);
   EXPECT_FALSE(filter.nothing);
   EXPECT_EQ(request->sort, Sort::priority);
   EXPECT_EQ(request->order, Order::asc);
   EXPECT_EQ(request->limit, 7U);
+}
+
+TEST(Filter, GroupsOfErrorsAreOfFailedJobs) {
+  using model::State;
+  const auto states = [](const char* json) { return read_filter(json)->states; };
+  EXPECT_EQ(states(R"({"error_group":"c5b2de726c95ccce"})"),
+            (std::vector{State::dead, State::retrying}));
+  EXPECT_EQ(states(R"({"error_group":"c5b2de726c95ccce","state":"retrying"})"),
+            std::vector{State::retrying});
+  EXPECT_TRUE(read_filter(R"({"state":["active"],"error_group":"c5b2de726c95ccce"})")->nothing);
 }
 
 struct Bad {
@@ -55,6 +66,8 @@ TEST(Filter, RefusesWithCodeAndField) {
                        {R"({"queue":"a b"})", "invalid", "queue"},
                        {R"({"state":["asleep"]})", "invalid", "state"},
                        {R"({"state":"pending","state":"dead"})", "duplicate_field", "state"},
+                       {R"({"error_group":"c5b2"})", "invalid", "error_group"},
+                       {R"({"error_group":7})", "wrong_type", "error_group"},
                        {R"({"priority":"urgent"})", "invalid", "priority"},
                        {R"({"priority":1.5})", "invalid", "priority"},
                        {R"({"tags":["a"]})", "wrong_type", "tags"},

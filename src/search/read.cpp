@@ -11,6 +11,7 @@
 #include "base/json.hpp"
 #include "base/json_reader.hpp"
 #include "base/rfc3339.hpp"
+#include "model/error_pattern.hpp"
 #include "model/limits.hpp"
 #include "search/filter.hpp"
 #include "search/json_scan.hpp"
@@ -40,6 +41,7 @@ enum class Field : std::uint8_t {
   worker_id,
   has_errors,
   error_contains,
+  error_group,
   batch_id,
   schedule_id,
   group,
@@ -53,7 +55,7 @@ enum class Field : std::uint8_t {
   cursor,
   limit,
 };
-constexpr std::array<std::string_view, 33> kNames = {"queue",
+constexpr std::array<std::string_view, 34> kNames = {"queue",
                                                      "state",
                                                      "priority",
                                                      "tags",
@@ -74,6 +76,7 @@ constexpr std::array<std::string_view, 33> kNames = {"queue",
                                                      "worker_id",
                                                      "has_errors",
                                                      "error_contains",
+                                                     "error_group",
                                                      "batch_id",
                                                      "schedule_id",
                                                      "group",
@@ -98,6 +101,7 @@ class Reading {
 
   /// What can only be said once everything is read.
   bool finish() {
+    if (out_.filter.error_group) keep_failed_states();
     if (!cursor_) return true;
     out_.after = read_cursor(*cursor_, out_.sort, out_.order);
     field_ = Field::cursor;
@@ -116,6 +120,15 @@ class Reading {
     return fail(std::move(code), fmt::format("{} {}.", name(), rest));
   }
   bool refuse_value(std::string_view rest) { return refuse("invalid", rest); }
+  /// Groups of errors are made of jobs that are dead or to be tried again.
+  void keep_failed_states() {
+    auto& states = out_.filter.states;
+    if (states.empty()) states = {model::State::dead, model::State::retrying};
+    std::erase_if(states, [](model::State state) {
+      return state != model::State::dead && state != model::State::retrying;
+    });
+    if (states.empty()) out_.filter.nothing = true;
+  }
   [[nodiscard]] std::string_view name() const { return kNames[static_cast<std::size_t>(field_)]; }
 
   bool value(base::json::Reader& reader);
@@ -237,6 +250,9 @@ bool Reading::text_value(std::string_view text) {
       return keep(filter.worker, text);
     case Field::error_contains:
       return keep(filter.error_contains, text);
+    case Field::error_group:
+      filter.error_group = model::parse_fingerprint(text);
+      return filter.error_group || refuse_value("must be 16 hexadecimal digits, as /errors has it");
     case Field::batch_id:
       return parse_id(filter.batch, text);
     case Field::schedule_id:

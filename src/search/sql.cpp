@@ -1,10 +1,12 @@
 // One condition for each field of the filter.
 #include "search/sql.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "base/glob.hpp"
+#include "model/error_pattern.hpp"
 
 namespace jobbie::search {
 namespace {
@@ -151,12 +153,23 @@ void Translator::content(const Filter& filter) {
         "j.errors_kept > 0 AND EXISTS (SELECT 1 FROM job_error_rows e WHERE e.job = j.seq "
         "AND " +
         predicate(TextFinder(filter.error_contains), "e.error") + ")");
+  if (filter.error_group)
+    condition(predicate(ErrorGroupFinder{*filter.error_group},
+                        "j.queue || char(10) || coalesce((SELECT e.error FROM job_error_rows e "
+                        "WHERE e.job = j.seq AND e.ordinal = j.error_count), j.end_reason, '')"));
+}
+
+bool is_of(const ErrorGroupFinder& group, std::string_view text) {
+  const auto queue = text.substr(0, text.find('\n'));
+  const auto error = text.substr(std::min(queue.size() + 1, text.size()));
+  return model::fingerprint_of(queue, model::normalise_error(error)) == group.fingerprint;
 }
 
 }  // namespace
 
 bool holds(const Predicate& predicate, std::string_view text) {
   if (const auto* jq = std::get_if<Jq>(&predicate)) return jq->matches(text);
+  if (const auto* group = std::get_if<ErrorGroupFinder>(&predicate)) return is_of(*group, text);
   return std::get<TextFinder>(predicate).in(text);
 }
 

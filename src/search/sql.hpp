@@ -13,8 +13,13 @@ namespace jobbie::search {
 
 using Bind = std::variant<std::int64_t, std::string>;
 
+/// Whether an error stands in a group; the text is queue, line feed, error.
+struct ErrorGroupFinder {
+  std::uint64_t fingerprint = 0;
+};
+
 /// What a row is asked that SQL has no words for: `holds(number, text)` in the SQL.
-using Predicate = std::variant<Jq, TextFinder>;  ///< an expression, or a text to be contained
+using Predicate = std::variant<Jq, TextFinder, ErrorGroupFinder>;
 [[nodiscard]] bool holds(const Predicate& predicate, std::string_view text);
 
 /// The sequences that can match at all, both ends included. Ids, and with them moments of creation,

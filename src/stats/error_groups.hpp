@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,16 +14,8 @@
 
 namespace jobbie::stats {
 
-/// Bytes of an error that tell it from others; what follows is not looked at.
-inline constexpr std::size_t kTellingBytes = 512;
 inline constexpr std::size_t kMaxErrorGroups = 1'000;
 inline constexpr std::size_t kSampleJobs = 10;
-
-/// The text with numbers, hexadecimal, ids and quoted strings replaced and white space made one.
-[[nodiscard]] std::string normalise_error(std::string_view error);
-
-/// The same for failures of one queue that are alike, in every version.
-[[nodiscard]] std::uint64_t fingerprint_of(std::string_view queue, std::string_view normalised);
 
 struct Failed {
   base::JobId job;

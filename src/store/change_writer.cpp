@@ -70,10 +70,11 @@ constexpr std::array<std::string_view, kDeleteBulk + 1> kWriterSql = {
     "DELETE FROM job_error_rows WHERE job = ?1",
     "DELETE FROM job_error_rows WHERE job = ?1 AND (ordinal < ?2 OR ordinal > ?3)",
     // An error that is there already, which is nearly every time, is not written again.
-    "INSERT INTO job_error_rows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE "
-    "SET attempt = ?3, error = ?4, backtrace = ?5, worker_id = ?6, created_at = ?7 "
-    "WHERE attempt IS NOT ?3 OR error IS NOT ?4 OR backtrace IS NOT ?5 "
-    "OR worker_id IS NOT ?6 OR created_at IS NOT ?7",
+    "INSERT INTO job_error_rows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT "
+    "DO UPDATE SET attempt = ?3, error = ?4, backtrace = ?5, worker_id = ?6, created_at = ?7, "
+    "started_at = ?8, retry_at = ?9 "
+    "WHERE attempt IS NOT ?3 OR error IS NOT ?4 OR backtrace IS NOT ?5 OR worker_id IS NOT ?6 "
+    "OR created_at IS NOT ?7 OR started_at IS NOT ?8 OR retry_at IS NOT ?9",
     "UPDATE meta_row SET has_state = 1, now = ?1, next_sequence = ?2, next_lease = ?3, "
     "next_arrival = ?4, next_task = ?5, entries = ?6",
     "UPDATE meta_row SET applied_index = ?1, writes = ?2",
@@ -287,6 +288,8 @@ bool ChangeWriter::put_errors(const model::JobRecord& job, std::int64_t kept_bef
     s.bind_text(5, error.backtrace.view());
     s.bind_text(6, error.worker.view());
     s.bind(7, error.at.ms);
+    s.bind(8, error.started_at);
+    s.bind(9, error.retry_at);
     if (!s.run()) return false;
   }
   return true;

@@ -359,7 +359,9 @@ base::Result<void> read_errors(Statement& select, const Connection& connection, 
                           .at = select.instant(2),
                           .error = base::Blob(select.bytes(3)),
                           .backtrace = base::Blob(select.bytes(4)),
-                          .worker = base::Blob(select.bytes(5))});
+                          .worker = base::Blob(select.bytes(5)),
+                          .started_at = select.instant(6),
+                          .retry_at = select.instant(7)});
   }
 }
 

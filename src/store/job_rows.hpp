@@ -100,8 +100,8 @@ base::JobId job_id_of(std::uint64_t seq, std::uint64_t id_random, base::Instant 
 
 // Errors.
 inline constexpr std::string_view kSelectErrors =
-    "SELECT ordinal, attempt, created_at, error, backtrace, worker_id FROM job_error_rows "
-    "WHERE job = ?1 ORDER BY ordinal";
+    "SELECT ordinal, attempt, created_at, error, backtrace, worker_id, started_at, retry_at "
+    "FROM job_error_rows WHERE job = ?1 ORDER BY ordinal";
 /// Runs kSelectErrors and fills job.errors; `kept` is what the job's row says.
 base::Result<void> read_errors(Statement& select, const Connection& connection, std::uint32_t kept,
                                model::JobRecord& job);

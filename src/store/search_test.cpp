@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/error_pattern.hpp"
 #include "store/store.hpp"
 #include "store/store_test_support.hpp"
 
@@ -114,6 +115,13 @@ class SearchTest : public ::testing::Test {
       filter.error_contains = below(2) == 0 ? "5%" : "5_";
       out.rules.push_back([wanted = filter.error_contains](const auto& j) {
         return !j.errors.empty() && wanted == "5%";
+      });
+    }
+    if (below(6) == 0) {
+      const auto queue = "q" + std::to_string(below(4));
+      filter.error_group = model::fingerprint_of(queue, "SMTP #%");
+      out.rules.push_back([queue](const auto& j) {
+        return !j.errors.empty() && j.spec.queue.view() == queue;
       });
     }
     if (below(6) == 0) {

@@ -110,6 +110,8 @@ std::string print_errors(const model::JobRecord& job, const Names& names) {
     Parts parts(fmt::format("{}. {}", e.ordinal, e.error.view()));
     parts.value(true, "attempt", e.attempt);
     parts.value(true, "at", names.show(e.at));
+    parts.value(e.started_at != e.at, "started", names.show(e.started_at));
+    parts.value(e.retry_at.ms != 0, "retry", names.show(e.retry_at));
     parts.blob("worker", e.worker);
     parts.blob("backtrace", e.backtrace);
     out += parts.line();

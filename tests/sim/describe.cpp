@@ -44,8 +44,8 @@ std::string value(const std::optional<model::Throttle>& v) {
 std::string value(const std::vector<model::JobError>& v) {
   std::string out = "[";
   for (const auto& e : v)
-    out += fmt::format("{}:{}@{} '{}' '{}' by '{}'; ", e.ordinal, e.attempt, e.at.ms, text(e.error),
-                       text(e.backtrace), text(e.worker));
+    out += fmt::format("{}:{}@{}-{}>{} '{}' '{}' by '{}'; ", e.ordinal, e.attempt, e.started_at.ms,
+                       e.at.ms, e.retry_at.ms, text(e.error), text(e.backtrace), text(e.worker));
   return out + "]";
 }
 

@@ -47,7 +47,9 @@ std::optional<std::string> limit_key(const JobRecord& job, const Blob& per) {
     if (job.spec.group.empty()) return std::nullopt;
     return std::string(job.spec.group.view());
   }
-  return base::json::member(job.spec.tags.view(), per.view().substr(sizeof("tags.") - 1));
+  const auto tag = base::json::member(job.spec.tags.view(), per.view().substr(sizeof("tags.") - 1));
+  if (!tag) return std::nullopt;
+  return base::json::canonical(*tag);
 }
 
 Reply Model::on(const command::Claim& c) {

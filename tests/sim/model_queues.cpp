@@ -64,6 +64,7 @@ Reply Model::on(const command::SetConcurrency& c) {
   auto& settings = make_queue(c.queue.view()).record.settings;
   const auto lanes = lanes_of(settings);
   auto& limit = c.per.empty() ? settings.concurrency : settings.concurrency_per;
+  if (limit && !c.max && limit->per != c.per) return Refusal{Refused::not_found, "per", ""};
   limit.reset();
   if (c.max) limit = model::ConcurrencyLimit{*c.max, c.per};
   if (lanes_of(settings) != lanes) add_task(model::TaskKind::relane_queue, c.queue.view());
@@ -75,6 +76,7 @@ Reply Model::on(const command::SetThrottle& c) {
   auto& settings = queue.record.settings;
   const auto lanes = lanes_of(settings);
   auto& limit = c.per.empty() ? settings.throttle : settings.throttle_per;
+  if (limit && !c.rate && limit->per != c.per) return Refusal{Refused::not_found, "per", ""};
   const bool same_window = limit && c.rate && limit->period == c.period && limit->per == c.per;
   if (!same_window && c.per.empty()) queue.claims.clear();
   if (!same_window && !c.per.empty()) queue.keyed_claims.clear();

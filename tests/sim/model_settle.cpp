@@ -104,6 +104,7 @@ command::Settled Model::fail_attempt(JobRecord& job, const FailedAttempt& how) {
     back_to_idle(job, State::pending);
   } else {
     job.run_at = now_ + delay;
+    job.errors.back().retry_at = job.run_at;
     back_to_idle(job, State::retrying);
   }
   return where_it_stands(job, false);
@@ -116,7 +117,8 @@ void Model::add_error(JobRecord& job, std::string_view error, const Blob& backtr
                         .at = now_,
                         .error = Blob(error),
                         .backtrace = backtrace,
-                        .worker = job.worker});
+                        .worker = job.worker,
+                        .started_at = job.started_at});
   if (job.errors.size() > model::limits::kErrorsKept) job.errors.erase(job.errors.begin());
   job.failed_at = now_;
   ++queue_of(job).record.totals.failed;

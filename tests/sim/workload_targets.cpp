@@ -25,7 +25,7 @@ const std::vector<Blob> keys = blobs({"k1", "k2", "k3"});
 const std::vector<Blob> tags =
     blobs({R"({"tenant":"a"})", R"({"tenant":"b","x":1})", R"({"x":1.0})", R"({"x":1})",
            R"({"tenant":null})", R"({ "tenant" : {"deep":[1,2]}, "x":"\u0061" })",
-           R"({"tenant":"a","tenant":"b"})", "{}"});
+           R"({"tenant":"a","tenant":"b"})", R"({"tenant":"\u0061"})", "{}"});
 const std::vector<Blob> pers = blobs({"tags.tenant", "group", "tags.x"});
 const std::vector<Blob> crons =
     blobs({"* * * * *", "*/10 * * * * *", "*/5 * * * *", "0 * * * *", "30 2 * * *", "@daily",

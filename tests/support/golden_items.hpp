@@ -127,6 +127,14 @@ inline Named<command::Item> items() {
   };
 }
 
+/// With the fields of an error that came later.
+inline model::JobRecord told_job_record() {
+  auto job = full_job_record();
+  job.errors.front().started_at = {1'760'000'049'000};
+  job.errors.front().retry_at = {1'760'000'060'000};
+  return job;
+}
+
 /// Items that came later: not in the golden checkpoint, whose bytes stay as they were.
 inline Named<command::Item> later_items() {
   using namespace model;
@@ -139,6 +147,7 @@ inline Named<command::Item> later_items() {
                                 .failed = 11,
                                 .dropped = 12}},
       {"delivery", full_delivery()},
+      {"job, with starts of attempts", told_job_record()},
   };
 }
 

@@ -1,19 +1,16 @@
 // GET /api/v1/errors and /api/v1/errors/{fingerprint}.
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "base/json_writer.hpp"
 #include "face/native/endpoints.hpp"
 #include "face/parameters.hpp"
+#include "model/error_pattern.hpp"
 
 namespace jobbie::face::native {
 namespace {
 
 using base::json::Writer;
 using jobbie::stats::ErrorGroup;
-
-constexpr std::size_t kFingerprintDigits = 16;
 
 void write_group(Writer& json, const ErrorGroup& group) {
   json.begin_object();
@@ -97,12 +94,9 @@ Outcome errors(const Input& input) {
 Outcome error_group(const Input& input) {
   if (const auto parameters = Parameters::read(input.request.query, {}); !parameters)
     return std::unexpected(parameters.error());
-  std::uint64_t fingerprint = 0;
-  const auto* end = input.id.data() + input.id.size();
-  const auto parsed = std::from_chars(input.id.data(), end, fingerprint, 16);
-  if (parsed.ec != std::errc{} || parsed.ptr != end || input.id.size() != kFingerprintDigits)
-    return std::unexpected(not_found("group of errors", input.id));
-  return std::make_unique<OneErrorGroup>(input.inbox, fingerprint);
+  const auto fingerprint = model::parse_fingerprint(input.id);
+  if (!fingerprint) return std::unexpected(not_found("group of errors", input.id));
+  return std::make_unique<OneErrorGroup>(input.inbox, *fingerprint);
 }
 
 }  // namespace jobbie::face::native

@@ -20,6 +20,7 @@ struct Attempt {
   std::uint32_t number = 0;  ///< zero: not known
   Instant started_at;
   Instant ended_at;
+  Instant retry_at;          ///< of a failed one: when the next was to come
   std::string_view outcome;  ///< empty: not known
   base::Blob error;
   base::Blob worker;
@@ -51,8 +52,9 @@ std::vector<Attempt> attempts_of(const model::JobRecord& job) {
   std::vector<Attempt> out;
   for (const auto& error : job.errors)
     out.push_back({.number = error.attempt,
-                   .started_at = {},
+                   .started_at = error.started_at,
                    .ended_at = error.at,
+                   .retry_at = error.retry_at,
                    .outcome = "failed",
                    .error = error.error,
                    .worker = error.worker});
@@ -123,8 +125,11 @@ void write_timeline(Writer& json, const model::JobRecord& job,
   timeline.add("enqueued", job.id.ulid.time());
   for (const auto& attempt : attempts) {
     if (attempt.started_at.ms != 0) timeline.add("started", attempt.started_at, &attempt);
-    if (attempt.outcome == "failed")
-      timeline.add("failed", attempt.ended_at, &attempt, first_line(attempt.error.view()));
+    if (attempt.outcome != "failed") continue;
+    timeline.add("failed", attempt.ended_at, &attempt, first_line(attempt.error.view()));
+    if (attempt.retry_at.ms != 0)
+      timeline.add("retry_scheduled", attempt.ended_at, nullptr,
+                   "in " + base::format_duration(attempt.retry_at - attempt.ended_at));
   }
   if (model::has_ended(job.state))
     timeline.add(model::to_string(job.state), job.ended_at, nullptr, job.end_reason.view());

@@ -282,6 +282,32 @@ TEST_F(ManageTest, HistoryOfARevivedJobIsPartial) {
   EXPECT_NE(dead.body.find(R"("duration_ms":1000,"outcome":"failed")"), std::string::npos);
 }
 
+TEST_F(ManageTest, HistoryTellsEveryAttempt) {
+  auto exchange = get(job_path(""));
+  model::JobRecord job;
+  job.id = job_id(kJobA);
+  job.state = model::State::active;
+  job.attempt = 2;
+  job.started_at = {14'000};
+  job.errors = {{.ordinal = 1,
+                 .attempt = 1,
+                 .at = {5'200},
+                 .error = base::Blob("e"),
+                 .started_at = {1'000},
+                 .retry_at = {13'700}}};
+  job.error_count = 1;
+  const auto out = told(*exchange, std::optional(job));
+  EXPECT_EQ(member_of(out, "timeline_is_partial"), "false");
+  EXPECT_NE(out.body.find(R"("started_at":"1970-01-01T00:00:01.000Z",)"
+                          R"("ended_at":"1970-01-01T00:00:05.200Z","duration_ms":4200)"),
+            std::string::npos)
+      << out.body;
+  EXPECT_NE(out.body.find(R"({"at":"1970-01-01T00:00:05.200Z","event":"retry_scheduled",)"
+                          R"("detail":"in 8.5s"})"),
+            std::string::npos)
+      << out.body;
+}
+
 TEST(Parameters, Cursors) {
   EXPECT_EQ(cursor_after("a/b"), "612f62");
   std::string name;
