@@ -1,11 +1,16 @@
 // The program: `jobbie <command>`.
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/json.hpp"
+#include "base/json_writer.hpp"
 #include "cli/commands.hpp"
+#include "cli/suggest.hpp"
+#include "log/disk.hpp"
 #include "recover.hpp"
 #include "restore.hpp"
 #include "server.hpp"
@@ -34,16 +39,57 @@ Or without any client, over HTTP:
 `jobbie --help` lists all commands, `jobbie COMMAND --help` has examples.
 )";
 
-int check_database(const std::string& data_dir) {
+std::string json_of(const std::vector<std::string>& texts) {
+  std::string out;
+  jobbie::base::json::Writer json(out);
+  json.begin_array();
+  for (const auto& text : texts) json.string(text);
+  json.end_array();
+  return out;
+}
+
+/// A log is locked by its server as long as it runs.
+bool is_in_use(const std::string& data_dir) {
+  const auto lock = jobbie::log::posix_disk()->lock(data_dir + "/log");
+  return !lock && lock.error().code == jobbie::log::kDirectoryInUse;
+}
+
+int check_database(const std::string& data_dir, bool json) {
+  const bool in_use = is_in_use(data_dir);
   const auto findings = jobbie::store::check_database(data_dir + "/jobbie.db");
   if (!findings) {
     fmt::print(stderr, "jobbie: {}\n", findings.error().message);
     return 2;
   }
+  if (in_use)
+    fmt::print(stderr,
+               "A server is running on {}: this is about what it has stored so far, the latest is "
+               "in its log.\n",
+               data_dir);
+  const bool sound = findings->empty();
+  if (json) {
+    fmt::print("{{\"database\":{},\"sound\":{},\"server_running\":{},\"findings\":{}}}\n",
+               jobbie::base::json::quote(data_dir + "/jobbie.db"), sound, in_use,
+               json_of(*findings));
+    return sound ? 0 : 1;
+  }
   for (const auto& finding : *findings) fmt::print("{}\n", finding);
-  if (!findings->empty()) return 1;
-  fmt::print("{}/jobbie.db is sound\n", data_dir);
-  return 0;
+  if (sound) fmt::print("{}/jobbie.db is sound\n", data_dir);
+  return sound ? 0 : 1;
+}
+
+void add_output(CLI::App* command, std::string& output) {
+  command->add_option("-o,--output", output, "table, json or ndjson")
+      ->check(CLI::IsMember({"table", "json", "ndjson"}));
+}
+
+int parse_failed(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() != 0)
+    if (const auto said = jobbie::cli::unknown_command(app)) {
+      fmt::print(stderr, "jobbie: {}\n", *said);
+      return 2;
+    }
+  return app.exit(error) == 0 ? 0 : 2;
 }
 
 int run(int argc, char** argv) {
@@ -61,7 +107,9 @@ int run(int argc, char** argv) {
   jobbie::app::declare_settings(*server, settings);
 
   CLI::App* version = app.add_subcommand("version", "Print the version");
-  version->footer("Examples:\n  jobbie version");
+  version->footer("Examples:\n  jobbie version\n  jobbie version --output json");
+  std::string output = "table";
+  add_output(version, output);
 
   std::string data_dir = settings.data_dir;
   CLI::App* db = app.add_subcommand("db", "Look after the database of a stopped server");
@@ -70,6 +118,7 @@ int run(int argc, char** argv) {
   CLI::App* check = db->add_subcommand("check", "Compare every table with every other");
   check->footer("Examples:\n  jobbie db check --data-dir /var/lib/jobbie");
   check->add_option("--data-dir", data_dir, "Where everything is kept")->capture_default_str();
+  add_output(check, output);
 
   jobbie::app::RestoreOptions restoring{
       .file = {}, .data_dir = settings.data_dir, .node = settings.node};
@@ -88,14 +137,16 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : 2;
+    return parse_failed(app, error);
   }
+  const bool json = output != "table" || commands.globals().output != "table";
   if (version->parsed()) {
-    fmt::print("jobbie {}\n", jobbie::app::kVersion);
+    const std::string_view number = jobbie::app::kVersion;
+    fmt::print("{}\n", json ? fmt::format("{{\"version\":\"{}\"}}", number)
+                            : fmt::format("jobbie {}", number));
     return 0;
   }
-  if (check->parsed()) return check_database(data_dir);
+  if (check->parsed()) return check_database(data_dir, json);
   if (recover->parsed()) return jobbie::app::recover(recovering);
   if (restore->parsed()) return jobbie::app::restore(restoring);
   if (server->parsed()) {

@@ -2,6 +2,7 @@
 #include "recover.hpp"
 
 #include <cstdio>
+#include <filesystem>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -36,6 +37,11 @@ int recover(const RecoverOptions& options) {
   const auto disk = log::posix_disk();
   log::Options log_options;
   log_options.directory = options.data_dir + "/log";
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(log_options.directory, ignored)) {
+    fmt::print(stderr, "jobbie: there is no data of a node in {}\n", options.data_dir);
+    return cli::kNotFound;
+  }
   const auto exists = log::Log::exists(*disk, log_options.directory);
   if (!exists) return failed(exists.error());
   if (!*exists) {

@@ -204,7 +204,8 @@ class Restore {
 void declare_restore(CLI::App& command, RestoreOptions& options) {
   command.add_option("file", options.file, "A file that `jobbie backup` wrote")->required();
   command.add_option("--data-dir", options.data_dir, "Where to")->capture_default_str();
-  command.add_option("--node", options.node, "Name of the node")->capture_default_str();
+  command.add_option("--node", options.node,
+                     "Name of the node in its log; the server there is to have the same --node");
   command.add_flag("--force", options.force, "Put aside what is in the directory");
   command.add_option("-o,--output", options.output, "table, json or ndjson")
       ->check(CLI::IsMember({"table", "json", "ndjson"}));
@@ -237,7 +238,8 @@ int restore(const RestoreOptions& options) {
   }
   fmt::print("restored {} to {}, log index {}\n", options.file, options.data_dir, restore.index());
   if (!restore.aside().empty()) fmt::print("What was there is in {}.\n", restore.aside());
-  fmt::print("Start it with: jobbie server --data-dir {}\n", options.data_dir);
+  fmt::print("Start it with: jobbie server --data-dir {}{}\n", options.data_dir,
+             options.node.empty() ? "" : " --node " + options.node);
   return cli::kDone;
 }
 

@@ -43,7 +43,7 @@ class Bench {
 
   void run(const std::function<void(std::int64_t, std::int64_t)>& look) {
     std::vector<std::thread> threads;
-    const auto began = BenchClock::now();
+    const auto began = began_ = BenchClock::now();
     for (int i = 0; i < a_.producers; ++i) threads.emplace_back([this] { produce(); });
     for (int i = 0; i < a_.workers; ++i) threads.emplace_back([this] { work(); });
     auto moved = began;
@@ -54,14 +54,16 @@ class Bench {
       look(enqueued_, acked_);
       if (sum != last) moved = BenchClock::now();
       last = sum;
-      if (enqueued_ >= a_.jobs && enqueue_seconds_ < 0)
-        enqueue_seconds_ = static_cast<double>(micros_since(began)) / 1e6;
       if ((a_.workers == 0 ? enqueued_ : acked_) >= a_.jobs) stop_ = true;
       if (BenchClock::now() - moved > kStandstill) stop_ = true;
     }
-    seconds_ = static_cast<double>(micros_since(began)) / 1e6;
+    const auto ended = micros_since(began);
     for (auto& thread : threads) thread.join();
-    if (enqueue_seconds_ < 0) enqueue_seconds_ = seconds_;
+    const auto seconds = [&](std::int64_t reached) {
+      return static_cast<double>(std::max(reached > 0 ? reached : ended, std::int64_t{1})) / 1e6;
+    };
+    enqueue_seconds_ = seconds(all_enqueued_us_);
+    seconds_ = seconds(a_.workers == 0 ? all_enqueued_us_ : all_acked_us_);
   }
 
   std::optional<client::Error> error() const { return error_; }
@@ -109,7 +111,8 @@ class Bench {
       }
       if (!sent) return fail(sent.error());
       seen.add(micros_since(began));
-      enqueued_ += static_cast<std::int64_t>(size);
+      if ((enqueued_ += static_cast<std::int64_t>(size)) >= a_.jobs)
+        all_enqueued_us_ = micros_since(began_);
     }
     const std::lock_guard lock(mutex_);
     enqueue_.merge(seen);
@@ -129,7 +132,8 @@ class Bench {
       if (!answer) return fail(answer.error());
       const auto& jobs = (*answer)["jobs"].items();
       if (held > 0 || !jobs.empty()) seen.add(micros_since(began));
-      acked_ += held;
+      const std::int64_t before = acked_.fetch_add(held);
+      if (before < a_.jobs && before + held >= a_.jobs) all_acked_us_ = micros_since(began_);
       held = stop_ ? 0 : static_cast<std::int64_t>(jobs.size());
       acks.clear();
       for (const auto& job : jobs)
@@ -145,7 +149,10 @@ class Bench {
   std::string payload_;
   std::atomic<std::int64_t> claimed_ = 0, enqueued_ = 0, acked_ = 0;
   std::atomic<bool> stop_ = false;
-  double seconds_ = 0, enqueue_seconds_ = -1;
+  BenchClock::time_point began_;
+  /// When the last one was; those who look come by too seldom for a short run.
+  std::atomic<std::int64_t> all_enqueued_us_ = 0, all_acked_us_ = 0;
+  double seconds_ = 0, enqueue_seconds_ = 0;
   std::mutex mutex_;  ///< of what follows
   Latencies enqueue_, fetch_;
   std::optional<client::Error> error_;

@@ -185,7 +185,7 @@ void add_bulk_action(Commands& commands, CLI::App& parent, const std::string& na
 }
 
 int list_operations(Session& session) {
-  Table table({{"ID"}, {"ACTION"}, {"STATUS"}, {"DONE", true}, {"OF", true}, {"STARTED", true}});
+  Table table({kIdColumn, {"ACTION"}, {"STATUS"}, {"DONE", true}, {"OF", true}, {"STARTED", true}});
   const auto all =
       each_page(session, "/api/v1/bulk", "bulk_operations", [&](const client::Json& each) {
         table.add({{each["bulk_operation_id"].text()},

@@ -63,7 +63,7 @@ void add_group_action(Commands& commands, CLI::App& parent, const std::string& n
 }
 
 int list_batches(Session& session, const std::string& status) {
-  Table table({{"ID"},
+  Table table({kIdColumn,
                {"STATUS"},
                {"TOTAL", true},
                {"DONE", true},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,10 @@ bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; 
 bool take_object(const std::string& text, std::vector<std::string>& ids) {
   const auto object = client::Document::parse(text);
   if (!object) return false;
+  if (const auto id = object->root().text(); !id.empty()) {
+    if (looks_like_job_id(id)) ids.push_back(id);
+    return looks_like_job_id(id);
+  }
   if ((*object)["jobs"].is_array()) {
     for (const auto& job : (*object)["jobs"].items()) {
       const auto id = job["id"].text(job["job_id"].text());
@@ -93,9 +98,10 @@ bool looks_like_job_id(std::string_view word) {
 
 bool ObjectSplitter::feed(std::string_view piece, std::vector<std::string>& out) {
   for (const char c : piece) {
-    if (depth_ == 0) {
-      if (c == '{') {
-        depth_ = 1;
+    if (depth_ == 0 && !in_string_) {
+      if (c == '{' || (c == '"' && arrays_ > 0)) {
+        depth_ = c == '{' ? 1 : 0;
+        in_string_ = c == '"';
         object_ = c;
       } else if (c == '[') {
         ++arrays_;
@@ -111,6 +117,7 @@ bool ObjectSplitter::feed(std::string_view piece, std::vector<std::string>& out)
     if (in_string_) {
       in_string_ = escaped_ || c != '"';
       escaped_ = !escaped_ && c == '\\';
+      if (depth_ == 0 && !in_string_) out.push_back(std::exchange(object_, {}));
     } else if (c == '"') {
       in_string_ = true;
     } else if (c == '{' || c == '[') {

@@ -7,6 +7,7 @@
 
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
+#include "cli/suggest.hpp"
 #include "cli/times.hpp"
 
 namespace jobbie::cli {
@@ -29,6 +30,8 @@ TEST(Ids, EveryShape) {
             both);
   EXPECT_EQ(ids_of("[{\"id\":\"" + kOne + "\"},\n{\"id\":\"" + kTwo + "\"}]\n"), both);
   EXPECT_EQ(ids_of("{\"jobs\":[{\"id\":\"" + kOne + "\"},{\"id\":\"" + kTwo + "\"}]}"), both);
+  EXPECT_EQ(ids_of("[\"" + kOne + "\",\n\"" + kTwo + "\"]\n"), both);
+  EXPECT_EQ(ids_of("\"" + kOne + "\"\n\"" + kTwo + "\"\n"), both);
   EXPECT_TRUE(ids_of("").empty());
   EXPECT_TRUE(ids_of("[]\n").empty());
 }
@@ -37,8 +40,8 @@ TEST(Ids, RefusesTheRest) {
   const std::vector<std::string> refused = {"refused"};
   for (const std::string& text :
        {kOne + "\nnonsense\n", "{\"id\":\"" + kOne + "\"", "[{\"id\":\"" + kOne + "\"},",
-        std::string("{\"id\":7}"), "{\"id\":\"" + kOne + "\"} x", std::string("[]]"),
-        std::string("ID\nID\n")})
+        std::string("{\"id\":7}"), std::string("[\"" + kOne), std::string("[\"nonsense\"]"),
+        "{\"id\":\"" + kOne + "\"} x", std::string("[]]"), std::string("ID\nID\n")})
     EXPECT_EQ(ids_of(text), refused) << text;
 }
 
@@ -53,6 +56,25 @@ TEST(Times, AreReadInManyForms) {
   EXPECT_GT(time_argument("1h", Direction::future, "--x").value(), at("now"));
   EXPECT_EQ(at("noon"), "refused");
   EXPECT_EQ(at(""), "");
+}
+
+TEST(Suggest, WhatIsNear) {
+  const std::vector<std::string> names = {"queue",  "queues", "search",
+                                          "status", "retry",  "requeue"};
+  EXPECT_EQ(nearest("serach", names), "search");
+  EXPECT_EQ(nearest("quees", names), "queues");
+  EXPECT_EQ(nearest("stat", names), "status");
+  EXPECT_EQ(nearest("nonsense", names), "");
+  EXPECT_EQ(nearest("", names), "");
+}
+
+TEST(Table, TheWidestGiveWay) {
+  using Widths = std::vector<std::size_t>;
+  EXPECT_EQ(fitted({30, 20, 40}, {0, 8, 8}, 94), (Widths{30, 20, 40}));
+  EXPECT_EQ(fitted({30, 20, 40}, {0, 8, 8}, 80), (Widths{30, 20, 26}));
+  EXPECT_EQ(fitted({30, 50, 40}, {0, 8, 8}, 80), (Widths{30, 23, 23}));
+  EXPECT_EQ(fitted({30, 5, 40}, {0, 8, 8}, 40), (Widths{30, 5, 8}));
+  EXPECT_EQ(fitted({}, {}, 40), Widths{});
 }
 
 TEST(Texts, AreForPeople) {

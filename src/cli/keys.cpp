@@ -20,7 +20,7 @@ std::string joined(const client::Json& list) {
 }
 
 int list_keys(Session& session) {
-  Table table({{"ID"}, {"NAME"}, {"ENDS IN"}, {"SCOPES"}, {"CREATED", true}, {"QUEUES"}});
+  Table table({kIdColumn, {"NAME"}, {"ENDS IN"}, {"SCOPES"}, {"CREATED", true}, {"QUEUES"}});
   const auto all = each_page(session, "/api/v1/keys", "keys", [&](const client::Json& key) {
     table.add({{key["id"].text()},
                {key["name"].text()},

@@ -82,7 +82,7 @@ int status(Session& session) {
 }
 
 int list_workers(Session& session, const std::string& glob) {
-  Table table({{"WORKER"},
+  Table table({{.name = "WORKER", .whole = true},
                {"HOST"},
                {"ACTIVE", true},
                {"SEEN", true},
@@ -167,8 +167,12 @@ int errors(Session& session, const std::string& queue, std::int64_t limit) {
     print_ndjson((*answer)["groups"]);
     return kDone;
   }
-  Table table(
-      {{"FINGERPRINT"}, {"QUEUE"}, {"COUNT", true}, {"DEAD", true}, {"LAST", true}, {"ERROR"}});
+  Table table({{.name = "FINGERPRINT", .whole = true},
+               {"QUEUE"},
+               {"COUNT", true},
+               {"DEAD", true},
+               {"LAST", true},
+               {"ERROR"}});
   for (const auto& group : (*answer)["groups"].items())
     table.add(
         {{group["fingerprint"].text()},

@@ -13,6 +13,8 @@ namespace jobbie::cli {
 namespace {
 
 constexpr std::string_view kEllipsis = "…";
+/// A column is not cut any further.
+constexpr std::size_t kNarrowest = 8;
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }
 
@@ -81,28 +83,45 @@ Style style_of_state(std::string_view state) {
   return Style::plain;
 }
 
+std::vector<std::size_t> fitted(std::vector<std::size_t> widths,
+                                const std::vector<std::size_t>& floors, std::size_t limit) {
+  std::size_t total = widths.empty() ? 0 : 2 * (widths.size() - 1);
+  for (const std::size_t width : widths) total += width;
+  while (total > limit) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      if (floors[i] > 0 && widths[i] > floors[i] &&
+          (widest == widths.size() || widths[i] >= widths[widest]))
+        widest = i;
+    if (widest == widths.size()) break;
+    --widths[widest];
+    --total;
+  }
+  return widths;
+}
+
 void Table::print(const Session& session, bool head) const {
-  std::vector<std::size_t> widths;
+  std::vector<std::size_t> widths, floors;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t width = head ? characters(columns_[i].name) : 0;
+    const std::size_t name = characters(columns_[i].name);
+    std::size_t width = head ? name : 0;
     for (const auto& row : rows_) width = std::max(width, characters(printable(row[i].text)));
     widths.push_back(width);
+    const bool fixed = columns_[i].right || columns_[i].whole;
+    floors.push_back(fixed ? 0 : std::max(name, kNarrowest));
   }
-  const auto limit = static_cast<std::size_t>(session.width());
+  if (session.out_is_terminal())
+    widths = fitted(std::move(widths), floors, static_cast<std::size_t>(session.width()));
   const auto line = [&](const auto& cell_of) {
     std::string out;
-    std::size_t used = 0;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const bool last = i + 1 == columns_.size();
       Cell cell = cell_of(i);
-      cell.text = printable(cell.text);
-      if (last && session.out_is_terminal() && used + 8 < limit)
-        cell.text = cut_to(cell.text, limit - used);
+      cell.text = cut_to(printable(cell.text), widths[i]);
       const std::size_t shown = characters(cell.text);
       const std::string text = styled(session, cell);
       out += last && !columns_[i].right ? text : padded(text, shown, widths[i], columns_[i].right);
       if (!last) out += "  ";
-      used += std::max(widths[i], shown) + 2;
     }
     while (out.ends_with(' ')) out.pop_back();
     fmt::print("{}\n", out);

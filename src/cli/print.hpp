@@ -21,9 +21,18 @@ struct Cell {
 struct Column {
   std::string name;
   bool right = false;
+  bool whole = false;  ///< never cut: ids are copied from it
 };
 
-/// Rows under a head. The last column is cut where the terminal ends; on a pipe nothing is cut.
+inline const Column kIdColumn{.name = "ID", .whole = true};
+
+/// The widths of columns that fit `limit` with two spaces between them: the widest of those that
+/// have a floor above zero give way, down to their floors.
+std::vector<std::size_t> fitted(std::vector<std::size_t> widths,
+                                const std::vector<std::size_t>& floors, std::size_t limit);
+
+/// Rows under a head. On a terminal that is too narrow the widest texts are cut; ids and figures
+/// never are, and on a pipe nothing is.
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}

@@ -1,4 +1,4 @@
-// posix_spawn, three pipes and poll.
+// fork, exec, three pipes and poll.
 #include "cli/process.hpp"
 
 #include <array>
@@ -8,9 +8,10 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <unistd.h>
 
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -72,31 +73,83 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return out;
 }
 
-/// The error number, 0 if it runs.
-int spawn(const Launch& launch, const Pipe& in, const Pipe& out, const Pipe& err, pid_t& pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in.read.get(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err.write.get(), STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
+bool is_program(const std::string& file) {
+  struct stat about {};
+  return stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
+         access(file.c_str(), X_OK) == 0;
+}
+
+/// Where `program` is, as PATH says; empty if nowhere.
+std::string path_of(const std::string& program) {
+  if (program.find('/') != std::string::npos) return is_program(program) ? program : "";
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path != nullptr ? path : "/usr/bin:/bin";
+  while (true) {
+    const auto colon = rest.find(':');
+    const auto folder = rest.substr(0, colon);
+    const std::string file = std::string(folder.empty() ? "." : folder) + "/" + program;
+    if (is_program(file)) return file;
+    if (colon == std::string_view::npos) return {};
+    rest.remove_prefix(colon + 1);
+  }
+}
+
+/// What the child does between fork and exec: system calls alone, for other threads may have held
+/// any lock. `report` gets the error number if the program cannot be run.
+[[noreturn]] void become(const char* path, const std::array<int, 3>& standard, char* const* words,
+                         char* const* variables, pid_t parent, int report) {
+  for (int fd = 0; fd < 3; ++fd) {
+    const int given = standard[static_cast<std::size_t>(fd)];
+    if (given == fd) fcntl(fd, F_SETFD, 0);
+    if (given != fd) dup2(given, fd);
+  }
+  setpgid(0, 0);
+  // A worker that is killed takes the command along: its job is given to another one. The worker
+  // may have been killed before this was said.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);
+  for (const int number : {SIGTERM, SIGINT, SIGPIPE, SIGHUP}) signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
-  sigset_t usual;
-  sigemptyset(&usual);
-  for (const int number : {SIGTERM, SIGINT, SIGPIPE, SIGHUP}) sigaddset(&usual, number);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &usual);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
+  execve(path, words, variables);
+  const int failed = errno;
+  [[maybe_unused]] const auto told = write(report, &failed, sizeof failed);
+  _exit(127);
+}
+
+/// The error number, 0 if it runs. The thread that calls this must outlive the process: the
+/// system takes the end of the one for that of the worker.
+int spawn(const Launch& launch, const Pipe& in, const Pipe& out, const Pipe& err, pid_t& pid) {
+  const std::string path = path_of(launch.words[0]);
+  if (path.empty()) return ENOENT;
+  Pipe report;
+  if (!report.open()) return errno;
   auto words = launch.words;
   auto variables = environment_of(launch);
-  const int failed = posix_spawnp(&pid, words[0].c_str(), &actions, &attributes,
-                                  pointers(words).data(), pointers(variables).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
+  const auto word_pointers = pointers(words);
+  const auto variable_pointers = pointers(variables);
+  const pid_t self = getpid();
+  // Handlers of signals are not for the child, which has them until it runs the program.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pid = fork();
+  if (pid == 0)
+    become(path.c_str(), {in.read.get(), out.write.get(), err.write.get()}, word_pointers.data(),
+           variable_pointers.data(), self, report.write.get());
+  const int no_fork = pid < 0 ? errno : 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (no_fork != 0) return no_fork;
+  report.write.reset();
+  int failed = 0;
+  ssize_t got = 0;
+  do {
+    got = read(report.read.get(), &failed, sizeof failed);
+  } while (got < 0 && errno == EINTR);
+  if (got <= 0) return 0;
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
   return failed;
 }
 
@@ -142,18 +195,7 @@ bool has_ended(pid_t pid, Ending& ending) {
 
 }  // namespace
 
-bool can_run(const std::string& program) {
-  if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0;
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path != nullptr ? path : "/usr/bin:/bin";
-  while (true) {
-    const auto colon = rest.find(':');
-    const std::string file = std::string(rest.substr(0, colon)) + "/" + program;
-    if (access(file.c_str(), X_OK) == 0) return true;
-    if (colon == std::string_view::npos) return false;
-    rest.remove_prefix(colon + 1);
-  }
-}
+bool can_run(const std::string& program) { return !path_of(program).empty(); }
 
 client::Result<Ending> run_process(const Launch& launch) {
   Pipe in, out, err;

@@ -34,7 +34,11 @@ struct Launch {
   std::function<Push()> on_tick;
 };
 
-/// Runs it to its end, in a process group of its own. SIGPIPE must be ignored by the caller.
+/// Longest argument or `NAME=VALUE` that the system hands to a program.
+inline constexpr std::size_t kLongestText = (std::size_t{128} << 10) - 1;
+
+/// Runs it to its end, in a process group of its own; it is killed if we are. SIGPIPE must be
+/// ignored by the caller.
 client::Result<Ending> run_process(const Launch& launch);
 
 /// Whether `program` can be started as it is named.

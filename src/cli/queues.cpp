@@ -192,68 +192,109 @@ CLI::App* add_for_queue(Commands& commands, const std::string& name, const std::
   return c;
 }
 
+struct LimitArguments {
+  std::string concurrency, throttle, per, lease, completed, dead, cancelled, fairness;
+};
+
+/// One request of `jobbie limit`.
+struct LimitChange {
+  std::string what, target, body, done, method = "POST";
+};
+
+/// The name of a flag whose value cannot be meant, and what it takes; nothing if all can.
+std::string refused_limit(const LimitArguments& a) {
+  const auto whole = [](const std::string& text) {
+    return !text.empty() && text[0] != '0' &&
+           text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  const auto period = [](const std::string& text) {
+    return base::parse_duration(with_unit(text)).has_value();
+  };
+  const auto slash = std::min(a.throttle.find('/'), a.throttle.size());
+  if (!a.concurrency.empty() && a.concurrency != "none" && !whole(a.concurrency))
+    return "--concurrency is a whole number from 1 on, or none";
+  if (!a.throttle.empty() && a.throttle != "none" &&
+      (slash == a.throttle.size() || !whole(a.throttle.substr(0, slash)) ||
+       !period(a.throttle.substr(slash + 1))))
+    return "--throttle is RATE/PERIOD, such as 100/1m, or none";
+  if (!a.lease.empty() && a.lease != "none" && !period(a.lease))
+    return "--lease is a duration such as 10m, or none";
+  for (const auto& [flag, value] : {std::pair{"--keep-completed", &a.completed},
+                                    {"--keep-dead", &a.dead},
+                                    {"--keep-cancelled", &a.cancelled}})
+    if (!value->empty() && !period(*value)) return std::string(flag) + " is a duration such as 1d";
+  return {};
+}
+
+std::vector<LimitChange> limit_changes(const LimitArguments& a, const std::string& path) {
+  std::vector<LimitChange> changes;
+  const auto set = [&](const std::string& what, const Body& body, bool none = false) {
+    changes.push_back({.what = what,
+                       .target = path + "/" + what,
+                       .body = body.str(),
+                       .done = what + (none ? " removed" : " set")});
+  };
+  if (!a.concurrency.empty()) {
+    const bool none = a.concurrency == "none";
+    set("concurrency", Body().raw("max", none ? "null" : a.concurrency).text("per", a.per), none);
+  }
+  if (a.throttle == "none") {
+    const std::string query = a.per.empty() ? "" : "?per=" + client::encoded(a.per);
+    changes.push_back({.what = "throttle",
+                       .target = path + "/throttle" + query,
+                       .body = "",
+                       .done = "throttle removed",
+                       .method = "DELETE"});
+  } else if (!a.throttle.empty()) {
+    const auto slash = a.throttle.find('/');
+    set("throttle", Body()
+                        .raw("rate", a.throttle.substr(0, slash))
+                        .duration("period", a.throttle.substr(slash + 1))
+                        .text("per", a.per));
+  }
+  if (!a.lease.empty()) {
+    const bool none = a.lease == "none";
+    set("lease", none ? Body().raw("duration", "null") : Body().duration("duration", a.lease),
+        none);
+  }
+  Body keep;
+  keep.duration("completed", a.completed).duration("dead", a.dead);
+  keep.duration("cancelled", a.cancelled);
+  if (!keep.empty()) set("retention", keep);
+  if (!a.fairness.empty()) set("fairness", Body().text("fairness", a.fairness));
+  return changes;
+}
+
+/// Nothing is changed unless every value can be meant; the server may still refuse one midway.
+int change_limits(Session& session, const LimitArguments& a, const std::string& queue) {
+  if (const auto refused = refused_limit(a); !refused.empty()) return session.usage(refused);
+  const auto changes = limit_changes(a, queue_path(queue));
+  if (changes.empty()) return session.usage("say what to change: jobbie limit --help");
+  std::string done;
+  for (const auto& change : changes) {
+    const int code = change_queue(session, change.target, change.done, change.body, change.method);
+    if (code != kDone && done.empty()) return code;
+    if (code != kDone) {
+      session.note(fmt::format("{} was not changed, nor what follows it; changed before: {}",
+                               change.what, done));
+      return kPartly;
+    }
+    done += (done.empty() ? "" : ", ") + change.what;
+  }
+  return kDone;
+}
+
 /// `jobbie limit QUEUE …`: concurrency, throttle, lease, retention, fairness.
 void add_limits(Commands& commands) {
-  struct Arguments {
-    std::string concurrency, throttle, per, lease, completed, dead, cancelled, fairness;
-  };
-  auto a = std::make_shared<Arguments>();
-  CLI::App* c = add_for_queue(
-      commands, "limit", "Change the limits and other settings of a queue",
-      "  jobbie limit payments --concurrency 3\n"
-      "  jobbie limit emails.send --throttle 100/1m --per tags.tenant\n"
-      "  jobbie limit emails.send --throttle none\n"
-      "  jobbie limit reports --lease 10m --keep-completed 1d",
-      [a](Session& session, const std::string& queue) {
-        const std::string path = queue_path(queue);
-        int done = 0;
-        const auto set = [&](const std::string& what, const Body& body, bool none = false) {
-          ++done;
-          return change_queue(session, path + "/" + what, what + (none ? " removed" : " set"),
-                              body.str());
-        };
-        Body body;
-        if (!a->concurrency.empty()) {
-          body.raw("max", a->concurrency == "none" ? "null" : client::quoted(a->concurrency));
-          if (a->concurrency.find_first_not_of("0123456789") == std::string::npos)
-            body = Body().raw("max", a->concurrency);
-          if (const int code =
-                  set("concurrency", body.text("per", a->per), a->concurrency == "none");
-              code != kDone)
-            return code;
-        }
-        if (a->throttle == "none") {
-          ++done;
-          const std::string query = a->per.empty() ? "" : "?per=" + client::encoded(a->per);
-          if (const int code = change_queue(session, path + "/throttle" + query, "throttle removed",
-                                            "", "DELETE");
-              code != kDone)
-            return code;
-        } else if (!a->throttle.empty()) {
-          const auto slash = a->throttle.find('/');
-          if (slash == std::string::npos)
-            return session.usage("--throttle is RATE/PERIOD, such as 100/1m, or none");
-          Body throttle;
-          throttle.number_or_text("rate", a->throttle.substr(0, slash));
-          throttle.duration("period", a->throttle.substr(slash + 1)).text("per", a->per);
-          if (const int code = set("throttle", throttle); code != kDone) return code;
-        }
-        if (!a->lease.empty()) {
-          const bool none = a->lease == "none";
-          const Body lease =
-              none ? Body().raw("duration", "null") : Body().duration("duration", a->lease);
-          if (const int code = set("lease", lease, none); code != kDone) return code;
-        }
-        Body keep;
-        keep.duration("completed", a->completed).duration("dead", a->dead);
-        keep.duration("cancelled", a->cancelled);
-        if (!keep.empty())
-          if (const int code = set("retention", keep); code != kDone) return code;
-        if (!a->fairness.empty())
-          if (const int code = set("fairness", Body().text("fairness", a->fairness)); code != kDone)
-            return code;
-        return done > 0 ? kDone : session.usage("say what to change: jobbie limit --help");
-      });
+  auto a = std::make_shared<LimitArguments>();
+  CLI::App* c = add_for_queue(commands, "limit", "Change the limits and other settings of a queue",
+                              "  jobbie limit payments --concurrency 3\n"
+                              "  jobbie limit emails.send --throttle 100/1m --per tags.tenant\n"
+                              "  jobbie limit emails.send --throttle none\n"
+                              "  jobbie limit reports --lease 10m --keep-completed 1d",
+                              [a](Session& session, const std::string& queue) {
+                                return change_limits(session, *a, queue);
+                              });
   c->add_option("--concurrency", a->concurrency, "Most active jobs, or none");
   c->add_option("--throttle", a->throttle, "Most claims in a period: 100/1m, or none");
   c->add_option("--per", a->per, "For each value of group or tags.NAME");
@@ -261,7 +302,8 @@ void add_limits(Commands& commands) {
   c->add_option("--keep-completed", a->completed, "How long completed jobs are kept");
   c->add_option("--keep-dead", a->dead, "How long dead jobs are kept");
   c->add_option("--keep-cancelled", a->cancelled, "How long cancelled jobs are kept");
-  c->add_option("--fairness", a->fairness, "priority or group");
+  c->add_option("--fairness", a->fairness, "priority or group")
+      ->check(CLI::IsMember({"priority", "group"}));
 }
 
 }  // namespace

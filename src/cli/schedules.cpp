@@ -45,7 +45,7 @@ client::Result<std::string> schedule_id(Session& session, const std::string& tex
 }
 
 int list_schedules(Session& session) {
-  Table table({{"ID"},
+  Table table({kIdColumn,
                {"NAME"},
                {"CRON"},
                {"ZONE"},

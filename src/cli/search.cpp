@@ -29,15 +29,17 @@ class JobPrinter {
   JobPrinter(const Session& session, bool ids) : session_(session), ids_(ids) {}
 
   void page(const std::vector<client::Json>& jobs) {
-    Table table({{"ID"}, {"QUEUE"}, {"STATE"}, {"ATTEMPT", true}, {"CREATED", true}, {"DETAIL"}});
+    Table table(
+        {kIdColumn, {"QUEUE"}, {"STATE"}, {"ATTEMPT", true}, {"CREATED", true}, {"DETAIL"}});
     for (const auto& job : jobs) {
-      if (ids_) {
-        fmt::print("{}\n", job["id"].text());
-      } else if (session_.output() == Output::json) {
+      const std::string_view raw = ids_ ? job["id"].raw() : job.raw();
+      if (session_.output() == Output::json) {
         // One array, so that jq can sort and group all of it; one job a line, so that it streams.
-        fmt::print("{}{}", printed_ == 0 ? "[" : ",\n", job.raw());
+        fmt::print("{}{}", printed_ == 0 ? "[" : ",\n", raw);
       } else if (session_.output() == Output::ndjson) {
-        fmt::print("{}\n", job.raw());
+        fmt::print("{}\n", raw);
+      } else if (ids_) {
+        fmt::print("{}\n", job["id"].text());
       } else {
         table.add(row(job));
       }
@@ -48,8 +50,7 @@ class JobPrinter {
   }
 
   void finish() const {
-    if (session_.output() == Output::json && !ids_)
-      fmt::print("{}", printed_ == 0 ? "[]\n" : "]\n");
+    if (session_.output() == Output::json) fmt::print("{}", printed_ == 0 ? "[]\n" : "]\n");
   }
   std::int64_t printed() const { return printed_; }
 

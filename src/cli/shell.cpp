@@ -166,8 +166,8 @@ void add_shell_commands(Commands& commands) {
   words->group("");
   commands.on(words, [&commands](Session& session) { return complete(commands, session); });
   auto folder = std::make_shared<std::string>("man");
-  CLI::App* man = commands.add(commands.app(), "man", "Write the manual pages");
-  man->group("");
+  CLI::App* man = commands.add(commands.app(), "man", "Write the manual pages",
+                               "  jobbie man /usr/local/share/man/man1");
   man->add_option("folder", *folder, "Where to");
   commands.on(
       man, [&commands, folder](Session& session) { return write_man(commands, session, *folder); });

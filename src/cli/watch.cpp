@@ -66,6 +66,23 @@ int follow_events(Session& session, const EventArguments& a) {
   }
 }
 
+/// What `top --once` shows, as the server tells it.
+int print_top_json(Session& session) {
+  std::string out;
+  for (const auto& [name, target] : {std::pair{"cluster", "/api/v1/cluster/status"},
+                                     {"queues", "/api/v1/queues?limit=1000"},
+                                     {"workers", "/api/v1/workers?limit=1000"},
+                                     {"stats", "/api/v1/stats?resolution=second"}}) {
+    const auto answer = session.get(target);
+    if (!answer) return session.fail(answer.error());
+    const auto& list = (*answer)[name];
+    out += fmt::format("{}\"{}\":{}", out.empty() ? "{" : ",", name,
+                       list.is_array() ? list.raw() : answer->raw());
+  }
+  fmt::print("{}}}\n", out);
+  return kDone;
+}
+
 }  // namespace
 
 void add_watch_commands(Commands& commands) {
@@ -84,11 +101,12 @@ void add_watch_commands(Commands& commands) {
   auto once = std::make_shared<bool>(false);
   CLI::App* top =
       commands.add(commands.app(), "top", "Watch queues, workers and jobs live",
-                   "  jobbie top\n  jobbie top --once\n"
-                   "Keys: Tab or 1-3 view, arrows move, Enter opens, / filters, : commands, "
+                   "  jobbie top\n  jobbie top --once\n  jobbie top --once --output json\n"
+                   "Keys: Tab or 1-4 view, arrows move, Enter opens, / filters, : commands, "
                    "? help, q quits");
   top->add_flag("--once", *once, "Print it once as text and end");
   commands.on(top, [once](Session& session) {
+    if (session.json()) return print_top_json(session);
     auto client = session.patient_client();
     if (!client) return session.fail(client.error());
     const bool screen = !*once && session.out_is_terminal() && session.in_is_terminal();

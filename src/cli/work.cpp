@@ -1,7 +1,10 @@
 // `work`: run a command for each job.
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/duration.hpp"
+#include "base/json_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/print.hpp"
 #include "cli/process.hpp"
@@ -34,7 +38,10 @@ constexpr std::size_t kMostResult = std::size_t{1} << 20;
 /// Line breaks at the end are not part of a result.
 constexpr std::size_t kResultSlack = 4096;
 constexpr std::size_t kKeptErrors = std::size_t{8} << 10;
-constexpr std::size_t kLogLine = 8000;
+/// Of one line in a job's log, as the server takes it.
+constexpr std::size_t kLogLine = 8192;
+/// What stands for a byte that is not UTF-8 takes three.
+constexpr std::size_t kReplacement = 3;
 
 struct WorkArguments {
   std::vector<std::string> queues, roles, tags, words;
@@ -44,6 +51,31 @@ struct WorkArguments {
   std::string lease, drain = "25s", kill_after = "5s", worker_id;
   bool once = false, result = false, logs = false, quiet = false;
 };
+
+/// How much of `text` one line of a log holds, in whole characters.
+std::size_t log_piece(std::string_view text) {
+  std::size_t taken = 0;
+  for (std::size_t sent = 0; taken < text.size();) {
+    const auto length =
+        base::json::text::utf8_length(text.data() + taken, text.data() + text.size());
+    sent += length == 0 ? kReplacement : length;
+    if (sent > kLogLine) break;
+    taken += std::max(length, std::size_t{1});
+  }
+  return taken;
+}
+
+/// How much of `text` there is without a character at its end of which a part is still to come.
+std::size_t whole_characters(std::string_view text) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
+    const auto at = text.size() - back;
+    if ((static_cast<unsigned char>(text[at]) & 0xC0U) != 0xC0U) continue;
+    return base::json::text::utf8_length(text.data() + at, text.data() + text.size()) == 0
+               ? at
+               : text.size();
+  }
+  return text.size();
+}
 
 /// What one command wrote: passed on by whole lines; the result and the end of its errors are kept.
 class Listener {
@@ -60,7 +92,8 @@ class Listener {
     }
     std::string& line = error ? error_line_ : output_line_;
     line.append(bytes);
-    const auto end = line.size() > kLongestLine ? line.size() : line.rfind('\n') + 1;
+    auto end = line.rfind('\n') + 1;
+    if (end == 0 && line.size() > kLongestLine) end = whole_characters(line);
     if (end == 0) return;
     pass_on(line.substr(0, end), error);
     line.erase(0, end);
@@ -99,13 +132,24 @@ class Listener {
         rest.remove_prefix(static_cast<std::size_t>(sent));
       }
     }
-    while (a_.logs && !lines.empty()) {
+    if (a_.logs) log(lines, error);
+  }
+
+  /// A line that is too long becomes several; one that came in parts is not ended by an empty one.
+  void log(std::string_view lines, bool error) {
+    bool& goes_on = error ? error_goes_on_ : output_goes_on_;
+    while (!lines.empty()) {
       const auto end = std::min(lines.find('\n'), lines.size());
-      // The job matters more than its log.
-      if (end > 0) {
-        [[maybe_unused]] const auto sent = context_.log(
-            std::string(lines.substr(0, std::min(end, kLogLine))), error ? "warning" : "info");
+      auto line = lines.substr(0, end);
+      while (!line.empty() || !goes_on) {
+        const auto size = log_piece(line);
+        // The job matters more than its log.
+        [[maybe_unused]] const auto sent =
+            context_.log(std::string(line.substr(0, size)), error ? "warning" : "info");
+        line.remove_prefix(size);
+        goes_on = true;
       }
+      goes_on = end == lines.size();
       lines.remove_prefix(std::min(end + 1, lines.size()));
     }
   }
@@ -113,7 +157,7 @@ class Listener {
   const WorkArguments& a_;
   Context& context_;
   std::string output_, errors_, output_line_, error_line_;
-  bool too_long_ = false;
+  bool too_long_ = false, output_goes_on_ = false, error_goes_on_ = false;
 };
 
 /// `{}` in an argument stands for the payload.
@@ -172,16 +216,58 @@ Outcome outcome_of(const Ending& ending, Stop stop, const Listener& listener,
   return outcome;
 }
 
+/// The checkpoint of a job for its command, which may be larger than the environment takes.
+class CheckpointFile {
+ public:
+  /// 0, or the error number; then there is no file.
+  int write(std::string_view text) {
+    const char* folder = std::getenv("TMPDIR");
+    path_ = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") +
+            "/jobbie-checkpoint-XXXXXX";
+    const int fd = mkostemp(path_.data(), O_CLOEXEC);
+    int failed = fd < 0 ? errno : 0;
+    while (!text.empty() && failed == 0) {
+      const auto done = ::write(fd, text.data(), text.size());
+      if (done < 0 && errno != EINTR) failed = errno;
+      if (done > 0) text.remove_prefix(static_cast<std::size_t>(done));
+    }
+    if (fd >= 0) close(fd);
+    if (fd >= 0 && failed != 0) unlink(path_.c_str());
+    if (failed != 0) path_.clear();
+    return failed;
+  }
+  CheckpointFile() = default;
+  ~CheckpointFile() {
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+  CheckpointFile(const CheckpointFile&) = delete;
+  CheckpointFile& operator=(const CheckpointFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 Outcome run_command(Context& context, const WorkArguments& a, milliseconds kill_after) {
   const client::Job& job = context.job();
   Listener listener(a, context);
   Launch launch;
   launch.words = words_for(a.words, job.payload);
+  for (const auto& word : launch.words)
+    if (word.size() > kLongestText)
+      return Outcome::failed("the payload is too long for an argument; it is on standard input");
+  const bool fits = std::strlen("JOBBIE_CHECKPOINT=") + job.checkpoint.size() <= kLongestText;
+  CheckpointFile checkpoint;
+  const int failed = job.checkpoint == "null" ? 0 : checkpoint.write(job.checkpoint);
+  if (failed != 0 && !fits)
+    return Outcome::failed(
+        fmt::format("cannot write the checkpoint to a file: {}", std::strerror(failed)));
   launch.environment = {{"JOBBIE_JOB_ID", job.id},
                         {"JOBBIE_QUEUE", job.queue},
                         {"JOBBIE_ATTEMPT", std::to_string(job.attempt)},
                         {"JOBBIE_MAX_RETRIES", std::to_string(job.max_retries)},
-                        {"JOBBIE_CHECKPOINT", job.checkpoint},
+                        {"JOBBIE_CHECKPOINT", fits ? job.checkpoint : ""},
+                        {"JOBBIE_CHECKPOINT_FILE", checkpoint.path()},
                         {"JOBBIE_TRACEPARENT", job.traceparent}};
   launch.input = job.payload;
   launch.on_output = [&](std::string_view bytes, bool error) { listener.take(bytes, error); };
@@ -246,9 +332,10 @@ void add_work_commands(Commands& commands) {
       "  jobbie work reports --once --result -- python3 report.py\n\n"
       "The payload is on standard input, and stands for {} in arguments; the job is in "
       "JOBBIE_JOB_ID,\n"
-      "JOBBIE_QUEUE, JOBBIE_ATTEMPT and JOBBIE_CHECKPOINT. Exit code 0 completes the job, 65 fails "
-      "it\n"
-      "for good, any other fails the attempt. No shell is involved: use sh -c '…' for one.");
+      "JOBBIE_QUEUE, JOBBIE_ATTEMPT, JOBBIE_CHECKPOINT and the file JOBBIE_CHECKPOINT_FILE. Exit "
+      "code 0\n"
+      "completes the job, 65 fails it for good, any other fails the attempt. No shell is involved: "
+      "use sh -c '…' for one.");
   c->add_option("queue", a->queues, "Queues or patterns")->required();
   c->add_option("-c,--concurrency", a->concurrency, "Commands at a time")
       ->check(CLI::Range(1, 1000));

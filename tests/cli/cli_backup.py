@@ -184,6 +184,11 @@ class Restore(Cli):
         self.assertIn("is sound", self.out("db", "check", "--data-dir", self.data("new/deep")))
         self.assertEqual([job["payload"] for job in self.jobs(self.data("new/deep"))], [{"n": 1}])
 
+    def test_name_of_the_node(self):
+        said = self.out("restore", self.good, "--data-dir", self.data("named"), "--node", "jobbie-7")
+        self.assertIn(f"jobbie server --data-dir {self.data('named')} --node jobbie-7\n", said)
+        self.assertIn("the same --node", " ".join(self.out("restore", "--help").split()))
+
     def test_json(self):
         os.mkdir(self.data("empty"))
         answer = self.json("restore", self.good, "--data-dir", self.data("empty"))

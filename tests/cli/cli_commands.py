@@ -171,6 +171,21 @@ class Queues(Cli):
         self.assertEqual(queue["lease"]["duration"], 60)
         self.run_cli("limit", self.queue, "--concurrency", "many", code=2)
 
+    def test_limits_all_or_none(self):
+        """Everything is looked at before anything changes; what only the server refuses is told."""
+        self.enqueue()
+        for flag, value in (("--throttle", "100"), ("--throttle", "x/1m"), ("--throttle", "5/soon"), ("--lease", "soon"),
+                            ("--keep-dead", "long"), ("--fairness", "none")):
+            done = self.run_cli("limit", self.queue, "--concurrency", "3", flag, value, code=2)
+            self.assertEqual(done.stdout, "")
+            self.assertIn(flag, done.stderr)
+        self.assertIsNone(self.json("queue", self.queue)["limits"]["concurrency"])
+        done = self.run_cli("limit", self.queue, "--concurrency", "3", "--lease", "0", "--fairness", "group", code=7)
+        self.assertEqual(done.stdout, "concurrency set\n")
+        self.assertIn("lease was not changed, nor what follows it; changed before: concurrency", done.stderr)
+        queue = self.json("queue", self.queue)
+        self.assertEqual((queue["limits"]["concurrency"], queue["fairness"]), ({"max": 3}, "priority"))
+
 
 class Watching(Cli):
     def test_status_and_cluster(self):
@@ -240,6 +255,10 @@ class Watching(Cli):
         self.assertRegex(self.out("bench", "--jobs", "50", "--batch", "10"), r"fetch\+ack +[\d.,]+/s +p50 ")
         self.assertNotIn("bench.", self.out("queues"))
         self.run_cli("bench", "--jobs", "0", code=2)
+        short = [self.json("bench", "--jobs", "1", "--workers", "0") for _ in range(5)]
+        self.assertLess(min(run["seconds"] for run in short), 0.1)
+        for run in short:
+            self.assertAlmostEqual(run["enqueued_per_second"] * run["seconds"], 1, delta=0.5)
 
 
 class Plans(Cli):

@@ -32,6 +32,62 @@ class Program(Cli):
         self.assertGreater(len(commands), 60)
         self.assertNotIn(("complete",), commands)
 
+    def test_json_everywhere(self):
+        """Where a program would ask too."""
+        self.assertEqual(list(self.json("version")), ["version"])
+        self.assertIn(self.json("version")["version"], self.out("version"))
+        ids = [self.enqueue(), self.enqueue()]
+        words = ["search", "--queue", self.queue, "--order", "asc", "--ids"]
+        self.assertEqual(self.json(*words), ids)
+        self.assertEqual([json.loads(line) for line in self.out(*words, "--output", "ndjson").splitlines()], ids)
+        self.assertEqual(self.json("search", "--queue", "nobody", "--ids"), [])
+        for form in ("json", "ndjson"):
+            self.assertEqual(self.shell(f"jobbie {' '.join(words)} --output {form} | jobbie bulk cancel --dry-run"),
+                             "would affect 2 jobs\n")
+        top = self.json("top", "--once")
+        self.assertEqual(top["cluster"]["role"], "leader")
+        self.assertIn(self.queue, [queue["name"] for queue in top["queues"]])
+        self.assertEqual(top["workers"], [])
+        self.assertIn("enqueued", top["stats"])
+
+    def test_database_of_a_running_server(self):
+        """What is said of it holds, and so does the exit code; that a server runs is told."""
+        there = ["db", "check", "--data-dir", os.path.join(self.folder, "data")]
+        self.wait_for(lambda: os.path.exists(os.path.join(self.folder, "data", "jobbie.db")), "the database")
+        done = self.run_cli(*there)
+        self.assertIn("is sound", done.stdout)
+        self.assertIn("A server is running on", done.stderr)
+        told = self.json(*there)
+        self.assertEqual((told["sound"], told["server_running"], told["findings"]), (True, True, []))
+        server = Server(Options.binary, os.path.join(self.folder, "stopped")).start()
+        self.addCleanup(server.close)
+        server.stop()
+        there[-1] = os.path.join(self.folder, "stopped")
+        self.assertEqual(self.run_cli(*there).stderr, "")
+        self.assertFalse(self.json(*there)["server_running"])
+
+    def test_recover_needs_a_node(self):
+        """A directory that is not there stays so."""
+        for name in ("typo", "empty"):
+            path = os.path.join(self.folder, name)
+            if name == "empty":
+                os.mkdir(path)
+            done = self.run_cli("cluster", "recover", "--data-dir", path, "--yes", code=4)
+            self.assertIn(f"there is no data of a node in {path}", done.stderr)
+            self.assertEqual(os.listdir(path) if os.path.exists(path) else name, [] if name == "empty" else name)
+
+    def test_unknown_commands(self):
+        for words, said in ((["quees"], 'there is no command "jobbie quees"; did you mean "jobbie queues"?'),
+                            (["cluster", "statsu"], 'did you mean "jobbie cluster status"?'),
+                            (["schedules", "crate"], 'did you mean "jobbie schedules create"?'),
+                            (["nonsense"], 'there is no command "jobbie nonsense"\nUsage: jobbie COMMAND')):
+            done = self.run_cli(*words, code=2)
+            self.assertIn(said, done.stderr)
+            self.assertIn("--help lists the commands", done.stderr)
+            self.assertEqual(done.stdout, "")
+        self.assertNotIn("there is no command", self.run_cli("queues", "--nonsense", code=2).stderr)
+        self.assertRegex(self.out("--help"), r"(?m)^  man  +Write the manual pages")
+
     def test_full_disk(self):
         done = subprocess.run(["bash", "-c", "jobbie keys create k --scope work > /dev/full"], capture_output=True,
                               text=True, timeout=60, env=self.environment, check=False)

@@ -61,6 +61,17 @@ class Questions(OnTerminal):
         self.assertNotIn("\x1b[", plain.raw)
         self.assertNotIn("\x1b", self.out("search", "--queue", self.queue))
 
+    def test_narrow_tables(self):
+        """The widest texts share what is cut; ids stay whole."""
+        queue = self.queue + "." + "long" * 15
+        job_id = self.make_dead(queue, {}, "an error " * 30)
+        narrow = self.terminal("search", "--queue", queue, columns=90, NO_COLOR="1")
+        self.assertEqual(narrow.finish(), 0)
+        row = next(line for line in narrow.raw.splitlines() if job_id in line)
+        self.assertLessEqual(len(row), 90)
+        self.assertRegex(row, rf"^{job_id}  q\.test_narrow_\S*…  dead  .*exit code 1.*…$")
+        self.assertIn(queue, self.out("search", "--queue", queue))
+
     def test_progress_bar(self):
         self.run_cli("enqueue", self.queue, "--lines", stdin="1\n" * 10_500)
         terminal = self.terminal("bulk", "delete", "--queue", self.queue, "--yes", columns=110)
@@ -77,6 +88,9 @@ class Top(OnTerminal):
         self.assertRegex(text, r"(?m)^ QUEUE +PENDING +ACTIVE")
         self.assertRegex(text, r"(?m)^ emails.send +1 +0 ")
         self.assertNotIn("\x1b", text)
+
+    def test_help_tells_the_keys(self):
+        self.assertIn("Tab or 1-4 view", self.out("top", "--help"))
 
     def test_screen_is_as_drawn(self):
         """All of an 80 by 24 screen, but for what moves."""

@@ -64,6 +64,77 @@ class Work(Cli):
             self.assertEqual((job["state"], job["attempt"]), ("dead", 1))
             self.assertIn(error, job["errors"][-1]["error"])
 
+    def checkpoint(self, job_id, checkpoint):
+        """One attempt that leaves it and fails; the next is due at once."""
+        claim = self.post("fetch", {"queues": [self.queue], "worker_id": "first", "count": 1})["jobs"][0]
+        lease = {"lease_id": claim["lease_id"]}
+        beat = self.post("heartbeat", {"worker_id": "first", "jobs": {job_id: {**lease, "checkpoint": checkpoint}}})
+        self.assertEqual(beat["jobs"][job_id]["status"], "ok")
+        self.post("fail/" + job_id, {"worker_id": "first", "error": "later", "retry_in": "0s", **lease})
+
+    def post(self, path, body):
+        url = f"{self.environment['JOBBIE_URL']}/api/v1/{path}"
+        request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+    def test_checkpoint(self):
+        """One that is too large for the environment is in the file, as every other."""
+        command = ["python3", "-c", "import os, json, stat; path = os.environ['JOBBIE_CHECKPOINT_FILE']; print(json.dumps("
+                   "[os.environ['JOBBIE_CHECKPOINT'], path, path and open(path).read(),"
+                   " path and oct(os.stat(path).st_mode & 0o777)]))"]
+        flags = ["--once", "--result", "--quiet", "--"]
+        job_id = self.enqueue()
+        self.run_cli("work", self.queue, *flags, *command)
+        self.assertEqual(self.json("inspect", job_id)["result"], ["null", "", "", ""])
+        for checkpoint, fits in (({"at": 7}, True), ({"at": "x" * 300000}, False)):
+            job_id = self.enqueue()
+            self.checkpoint(job_id, checkpoint)
+            self.run_cli("work", self.queue, *flags, *command, JOBBIE_CHECKPOINT="of somebody else")
+            job = self.json("inspect", job_id)
+            self.assertEqual(job["state"], "completed", job["errors"])
+            variable, path, text, mode = job["result"]
+            self.assertEqual(json.loads(variable) if fits else variable, checkpoint if fits else "")
+            self.assertEqual((json.loads(text), mode), (checkpoint, "0o600"))
+            self.assertFalse(os.path.exists(path))
+        for checkpoint, state in (({"at": 7}, "completed"), ("x" * 300000, "retrying")):
+            job_id = self.enqueue()
+            self.checkpoint(job_id, checkpoint)
+            self.run_cli("work", self.queue, "--max-jobs", "1", "--", "true", TMPDIR="/nowhere")
+            self.assertEqual(self.state(job_id), state)
+
+    def test_payload_too_large_for_an_argument(self):
+        job_id = self.enqueue(self.queue)
+        large = self.out("enqueue", self.queue + ".large", "-", stdin=json.dumps("x" * 200000)).strip()
+        self.run_cli("work", self.queue, self.queue + ".large", "--once", "--quiet", "--", "true", "{}")
+        self.assertEqual(self.state(job_id), "completed")
+        self.assertIn("too long for an argument; it is on standard input",
+                      self.json("inspect", large)["errors"][-1]["error"])
+
+    def test_logs(self):
+        """Line by line, empty ones too; what is longer than the log takes is several lines, and nothing is lost."""
+        job_id = self.enqueue()
+        text = "aé€😀" * 2000
+        self.run_cli("work", self.queue, "--once", "--quiet", "--logs", "--", "python3", "-c",
+                     "import sys; sys.stdout.reconfigure(encoding='utf-8'); text = 'aé€😀' * 2000; "
+                     "print('one\\n\\n' + text + '\\nthree')")
+        lines = [line["message"] for line in self.lines("logs", job_id)]
+        self.assertEqual((lines[:2], lines[-1]), (["one", ""], "three"))
+        self.assertEqual("".join(lines[2:-1]), text)
+        self.assertEqual(len(lines[2:-1]), 3)
+
+    def test_logs_of_a_line_that_does_not_end(self):
+        job_id = self.enqueue()
+        self.run_cli("work", self.queue, "--once", "--quiet", "--logs", "--", "python3", "-c",
+                     "import sys; sys.stdout.reconfigure(encoding='utf-8'); print('€' * 50001); print('end')")
+        lines = [line["message"] for line in self.lines("logs", job_id)]
+        self.assertEqual(("".join(lines[:-1]), lines[-1]), ("€" * 50001, "end"))
+        self.assertNotIn("", lines)
+        other = self.enqueue(self.queue + ".bytes")
+        self.run_cli("work", self.queue + ".bytes", "--once", "--quiet", "--logs", "--", "sh", "-c",
+                     "head -c 9000 /dev/zero | tr '\\0' '\\377'")
+        self.assertEqual("".join(line["message"] for line in self.lines("logs", other)), "\ufffd" * 9000)
+
     def test_exit_codes(self):
         for command, state, error in ((["true"], "completed", None), (["false"], "retrying", "exit code 1"),
                                       (["sh", "-c", "echo no >&2; exit 65"], "dead", "exit code 65: no"),
@@ -79,6 +150,7 @@ class Work(Cli):
     def test_refusals(self):
         self.run_cli("work", self.queue, code=2)
         self.assertIn("no program", self.run_cli("work", self.queue, "--", "no-such-program", code=2).stderr)
+        self.assertIn("no program", self.run_cli("work", self.queue, "--", "/tmp", code=2).stderr)
         self.run_cli("work", "bad name!", "--", "true", code=2)
         self.run_cli("work", self.queue, "--drain", "soon", "--", "true", code=2)
 
@@ -131,6 +203,13 @@ class Work(Cli):
                    "trap '' TERM; sleep 60 & echo $! > grandchild.pid; wait")
         pid = self.pid_of("grandchild.pid")
         self.run_cli("delete", job_id)
+        self.gone(pid)
+
+    def test_a_killed_worker_takes_the_command_along(self):
+        self.enqueue()
+        worker = self.start(self.queue, "--", "sh", "-c", "trap '' TERM HUP; echo $$ > orphan.pid; exec sleep 60")
+        pid = self.pid_of("orphan.pid")
+        worker.kill()
         self.gone(pid)
 
     def test_sigterm_lets_the_command_finish(self):
