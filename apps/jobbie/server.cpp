@@ -186,7 +186,10 @@ int run_server(const Settings& settings) {
                              .max_batch_bytes = batch_bytes,
                              .version = std::string(kVersion),
                              .require_keys = settings.auth});
-  ui::Site site(face);
+  // With keys, or where everybody may come anyway, it is the key or the network that decides.
+  std::optional<std::vector<std::string>> names;
+  if (!settings.auth && is_loopback(parse_address(settings.http)->host)) names = settings.allow_host;
+  ui::Site site(face, std::move(names));
   effects::AllowList allow;
   for (const auto& host : settings.webhook_allow)
     if (auto added = allow.add(host); !added) return refuse_to_start(journal, added.error());

@@ -113,6 +113,8 @@ std::vector<Key> keys_of(Settings& s) {
       key_for("cluster-tls-ca", s.cluster_tls_ca),
       key_for("election-timeout", s.election_timeout),
       key_for("log-retain-bytes", s.log_retain_bytes),
+      {"allow-host", [&s](const toml::node& node) { return read_texts(node, s.allow_host); },
+       [&s] { return joined(s.allow_host); }},
       {"webhook-allow", [&s](const toml::node& node) { return read_texts(node, s.webhook_allow); },
        [&s] { return joined(s.webhook_allow); }}};
 }
@@ -297,6 +299,13 @@ void declare_settings(CLI::App& server, Settings& s) {
       .add_option("--auth-keys-file", s.auth_keys_file,
                   "Keys to begin with, one name:scopes:queues:secret a line; implies --auth")
       ->envname("JOBBIE_AUTH_KEYS_FILE");
+  server
+      .add_option("--allow-host", s.allow_host,
+                  "Names, besides localhost and addresses, by which browsers may reach a server "
+                  "without keys on loopback: that of a proxy before it")
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->envname("JOBBIE_ALLOW_HOST");
   server
       .add_option("--webhook-allow", s.webhook_allow,
                   "Hosts, addresses or blocks (10.1.0.0/16) that webhooks may reach although they "

@@ -34,6 +34,7 @@ struct Settings {
   bool access_log = false;
   bool insecure = false;
   bool auth = false;                       ///< every request must show a key
+  std::vector<std::string> allow_host;     ///< names by which browsers may come, beside our own
   std::vector<std::string> webhook_allow;  ///< hosts and blocks of addresses beyond the public ones
   std::string otlp_endpoint;               ///< of a collector of traces; empty: none
   std::string auth_keys_file;              ///< keys to begin with; implies `auth`

@@ -1,10 +1,13 @@
 // Serves the web UI under /ui, and stands before the API as far as browsers are concerned: a page
-// of another origin may not change anything here.
+// of another origin may not change anything here, and none may come by a stranger's name.
 #pragma once
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "http/message.hpp"
 #include "http/server.hpp"
@@ -20,7 +23,9 @@ namespace jobbie::ui {
 /// Hands on what is not for the UI. `api` must outlive it.
 class Site final : public http::Handler {
  public:
-  explicit Site(http::Handler& api) : api_(api) {}
+  /// `names`: by which names browsers may come, besides our own; nothing: by any.
+  explicit Site(http::Handler& api, std::optional<std::vector<std::string>> names = {})
+      : api_(api), names_(std::move(names)) {}
 
   void handle(const http::Request& request, http::Responder responder) override;
   [[nodiscard]] std::optional<std::size_t> body_limit(http::Method method,
@@ -28,6 +33,7 @@ class Site final : public http::Handler {
 
  private:
   http::Handler& api_;
+  std::optional<std::vector<std::string>> names_;
 };
 
 }  // namespace jobbie::ui

@@ -154,6 +154,21 @@ class Settings(EndToEnd):
                 [Options.binary, "server", "--data-dir", server.data_dir, *server.flags], stdout=log, stderr=log)
         server.wait_ready()
 
+    def test_names_browsers_come_by(self):
+        browser = {"Accept-Language": "de"}
+        client = self.client(self.serve())
+        for host, status in (("localhost", 200), ("127.0.0.1:8080", 200), ("evil.example:8080", 403)):
+            self.assertEqual(client.get(f"{API}/queues", headers={"Host": host, **browser}).status, status, host)
+        self.assertEqual(client.get("/ui/", headers={"Host": "evil.example", **browser}).code, "foreign_host")
+        self.assertEqual(client.get(f"{API}/queues", headers={"Host": "evil.example"}).status, 200, "not a browser")
+
+        client = self.client(self.serve(["--allow-host", "jobs.example,queue.example"]))
+        for host, status in (("queue.example", 200), ("Jobs.Example:443", 200), ("evil.example", 403)):
+            self.assertEqual(client.get(f"{API}/queues", headers={"Host": host, **browser}).status, status, host)
+
+        client = self.client(self.serve(["--auth"]))
+        self.assertEqual(client.get(f"{API}/queues", headers={"Host": "evil.example", **browser}).status, 401)
+
     def test_a_port_that_is_taken(self):
         server = self.serve()
         done = self.run_program("server", "--data-dir", self.path("other"), "--http", f"127.0.0.1:{server.port}")
