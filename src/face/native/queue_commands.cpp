@@ -1,5 +1,4 @@
 // POST /api/v1/queues/{queue}/… and DELETE: actions on a queue, and its settings. Groups likewise.
-#include "base/json_text.hpp"
 #include "face/native/manage.hpp"
 #include "face/native/words.hpp"
 #include "model/limits.hpp"
@@ -29,11 +28,6 @@ Outcome act_on_queue(const Input& input, QueueAction action, const Told& told) {
 }
 
 Outcome act_on_group(const Input& input, const command::GroupCommand& command, const Told& told) {
-  if (!base::json::text::is_utf8(input.id))
-    return std::unexpected(Problem{.status = 400,
-                                   .code = "bad_utf8",
-                                   .detail = "The group's name is not UTF-8.",
-                                   .field = "group"});
   return act(input, command, told);
 }
 
