@@ -27,14 +27,9 @@ Outcome act_on_queue(const Input& input, QueueAction action, const Told& told) {
   return act(input, command::QueueCommand{.queue = Blob(input.id), .action = action}, told);
 }
 
-Outcome act_on_group(const Input& input, const command::GroupCommand& command, const Told& told) {
-  return act(input, command, told);
-}
-
 Outcome act_on_group(const Input& input, GroupAction action, const Told& told) {
   if (auto problem = refuse_details(input)) return std::unexpected(*std::move(problem));
-  return act_on_group(input, command::GroupCommand{.group = Blob(input.id), .action = action},
-                      told);
+  return act(input, command::GroupCommand{.group = Blob(input.id), .action = action}, told);
 }
 
 /// The beginning of an answer that tells a setting.
@@ -275,9 +270,8 @@ Outcome group_cancel(const Input& input) {
         return body.boolean(command.include_active);
       }) && body.finish()))
     return std::unexpected(body.problem());
-  return act_on_group(
-      input, command,
-      {.subject = "group", .name = input.id, .status = "cancelled", .affected = true});
+  return act(input, command,
+             {.subject = "group", .name = input.id, .status = "cancelled", .affected = true});
 }
 
 }  // namespace jobbie::face::native
