@@ -7,9 +7,9 @@ namespace jobbie::base {
 
 namespace {
 
-/// With `patterns` set, `text` is a pattern too, and its stars are matched by stars alone.
-template <bool patterns>
-bool match(std::string_view pattern, std::string_view text) {
+/// `fits` says whether a sign of the pattern that is no star stands for one of `text`.
+template <typename Fits>
+bool match(std::string_view pattern, std::string_view text, Fits fits) {
   std::size_t p = 0;
   std::size_t t = 0;
   // Where to go on when a character fails: behind the last star, having it swallow one more. An
@@ -20,8 +20,7 @@ bool match(std::string_view pattern, std::string_view text) {
     if (p < pattern.size() && pattern[p] == '*') {
       after_star = ++p;
       swallowed_to = t;
-    } else if (p < pattern.size() &&
-               ((pattern[p] == '?' && !(patterns && text[t] == '*')) || pattern[p] == text[t])) {
+    } else if (p < pattern.size() && fits(pattern[p], text[t])) {
       ++p;
       ++t;
     } else if (after_star != std::string_view::npos) {
@@ -35,14 +34,30 @@ bool match(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+/// Whether two signs that are no stars have a character in common.
+bool meet(char a, char b) { return a == b || a == '?' || b == '?'; }
+
 }  // namespace
 
 bool glob_match(std::string_view pattern, std::string_view text) {
-  return match<false>(pattern, text);
+  return match(pattern, text, [](char p, char t) { return p == '?' || p == t; });
 }
 
 bool glob_covers(std::string_view outer, std::string_view inner) {
-  return match<true>(outer, inner);
+  // The stars of `inner` are matched by stars alone.
+  return match(outer, inner, [](char p, char t) { return (p == '?' && t != '*') || p == t; });
+}
+
+bool glob_meets(std::string_view a, std::string_view b) {
+  constexpr auto kNone = std::string_view::npos;
+  if (a.find('*') == kNone) return match(b, a, meet);
+  if (b.find('*') == kNone) return match(a, b, meet);
+  // What is between its first star and its last may stand anywhere in the other's stars.
+  for (std::size_t i = 0; a[i] != '*' && b[i] != '*'; ++i)
+    if (!meet(a[i], b[i])) return false;
+  for (std::size_t i = 1; a[a.size() - i] != '*' && b[b.size() - i] != '*'; ++i)
+    if (!meet(a[a.size() - i], b[b.size() - i])) return false;
+  return true;
 }
 
 bool matches_any(const std::vector<Blob>& patterns, std::string_view text) {

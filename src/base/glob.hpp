@@ -18,6 +18,9 @@ namespace jobbie::base {
 /// star of `inner` counts as covered by a star of `outer` alone.
 [[nodiscard]] bool glob_covers(std::string_view outer, std::string_view inner);
 
+/// Whether there is a text that both patterns match.
+[[nodiscard]] bool glob_meets(std::string_view a, std::string_view b);
+
 /// Whether one of `patterns` matches `text`.
 [[nodiscard]] bool matches_any(const std::vector<Blob>& patterns, std::string_view text);
 

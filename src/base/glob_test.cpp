@@ -2,9 +2,11 @@
 // matchers which backtrack.
 #include "base/glob.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -84,6 +86,29 @@ TEST(Glob, EqualsItsDefinition) {
     const std::string pattern = word("ab*?");
     const std::string text = word("ab");
     ASSERT_EQ(glob_match(pattern, text), reference(pattern, text)) << pattern << " ~ " << text;
+  }
+}
+
+TEST(Glob, PatternsMeetWhereATextFitsBoth) {
+  const std::uint64_t seed = 43;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  // What two such patterns have in common has a text of at most eight letters.
+  std::vector<std::string> texts = {""};
+  for (std::size_t i = 0; texts[i].size() < 8; ++i)
+    for (const char c : {'a', 'b'}) texts.push_back(texts[i] + c);
+  const auto word = [&] {
+    std::string result(random() % 5, '\0');
+    for (char& c : result) c = "ab*?"[random() % 4];
+    return result;
+  };
+  for (int i = 0; i < 2'000; ++i) {
+    const std::string a = word();
+    const std::string b = word();
+    const bool meets = std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+      return glob_match(a, text) && glob_match(b, text);
+    });
+    ASSERT_EQ(glob_meets(a, b), meets) << a << " ~ " << b;
   }
 }
 

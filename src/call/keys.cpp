@@ -29,6 +29,12 @@ bool Grant::covers(std::string_view pattern) const {
          });
 }
 
+bool Grant::meets(std::string_view pattern) const {
+  return all_queues || std::any_of(queues.begin(), queues.end(), [&](const base::Blob& mine) {
+           return base::glob_meets(mine.view(), pattern);
+         });
+}
+
 KeyRing::KeyRing(const std::vector<model::KeyRecord>& keys) {
   for (const auto& key : keys) {
     const auto& spec = key.spec;

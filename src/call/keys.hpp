@@ -35,6 +35,8 @@ struct Grant {
   [[nodiscard]] bool allows(std::string_view queue) const;
   /// Whether it allows every queue that a claim's pattern can match.
   [[nodiscard]] bool covers(std::string_view pattern) const;
+  /// Whether it allows a queue that the pattern can match.
+  [[nodiscard]] bool meets(std::string_view pattern) const;
 };
 /// Shared, because a request under way keeps its grant while the ring is replaced.
 using GrantPtr = std::shared_ptr<const Grant>;

@@ -46,6 +46,10 @@ TEST(Keys, AreFoundBySecret) {
   EXPECT_TRUE(b->covers("mail.a?"));
   EXPECT_FALSE(b->covers("mail*"));
   EXPECT_FALSE(b->covers("*"));
+  EXPECT_TRUE(b->meets("*"));
+  EXPECT_TRUE(b->meets("sm?"));
+  EXPECT_FALSE(b->meets("billing.*"));
+  EXPECT_FALSE(b->meets("sms2"));
 }
 
 TEST(Keys, AdminStandsForAll) {

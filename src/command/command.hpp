@@ -252,9 +252,10 @@ struct EndBulk {
   bool operator==(const EndBulk&) const = default;
 };
 
-/// The commands that follow it in the entry, so many of them, may touch jobs and schedules of these
-/// queues alone; others are refused as `forbidden`. The leader puts it before what the holder of a
-/// restricted key asked for, so that the judgement sees the job where it is when its turn comes.
+/// The commands that follow it in the entry, so many of them, may touch jobs, schedules and workers
+/// of these queues alone; others are refused as `forbidden`, and are unknown as dependencies. The
+/// leader puts it before what the holder of a restricted key asked for, so that the judgement sees
+/// the job where it is when its turn comes.
 struct Restrict {
   std::vector<Blob> queues;  ///< names or globs
   std::uint32_t commands = 1;

@@ -52,7 +52,7 @@ std::optional<Refusal> check(const EnqueueMany& command) {
       return rules::refuse(fault, fmt::format("jobs[{}].", i));
   }
   if (command.batch) {
-    if (auto fault = check(*command.batch)) return rules::refuse(fault);
+    if (auto fault = check(*command.batch)) return rules::refuse(fault, "batch.");
   }
   return rules::refuse(check(command.idempotency));
 }

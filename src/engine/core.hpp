@@ -160,6 +160,7 @@ class Core {
   std::optional<Refusal> forbid(const command::Command& command);
   std::optional<Refusal> forbid_queue(std::string_view queue) const;
   [[nodiscard]] bool is_allowed(std::string_view queue) const;
+  [[nodiscard]] bool is_worker_within(const model::WorkerSpec& worker) const;
   [[nodiscard]] model::KeyRecord* find_key(std::string_view name);
 
   // ---- webhooks (webhooks.cpp)
@@ -363,7 +364,7 @@ class Core {
 
   // ---- the rest
   // -----------------------------------------------------------------------------------
-  std::optional<Refusal> check_dependencies(std::span<const model::JobSpec> specs);
+  std::optional<Refusal> check_dependencies(std::span<const model::JobSpec> specs, bool in_list);
   /// For each job of a request the position that its unique key comes to: its own, an earlier one,
   /// or a job that was there before (whose reply is filled in).
   std::vector<std::uint32_t> find_takers(std::span<const model::JobSpec> specs,

@@ -44,7 +44,8 @@ struct Demand {
 };
 
 /// Up to `limit` names after `after`, ascending, that begin with `prefix` and match `glob`; an
-/// empty text is no condition. With `among`, a name must match one of these as well.
+/// empty text is no condition. With `among`, a queue must match one of these as well, and a worker
+/// must listen on one that does.
 struct NamePage {
   std::string_view after;
   std::string_view prefix;
@@ -91,7 +92,7 @@ class Engine {
   // The same a page at a time: these copy no more than they return.
   [[nodiscard]] std::vector<model::QueueView> queues(const NamePage& page) const;
   [[nodiscard]] std::vector<model::GroupView> groups(const NamePage& page) const;
-  [[nodiscard]] std::vector<model::WorkerRecord> workers(const NamePage& page) const;
+  [[nodiscard]] std::vector<model::WorkerRecord> workers(NamePage page) const;
   [[nodiscard]] std::vector<model::ScheduleRecord> schedules(base::ScheduleId after,
                                                              std::size_t limit) const;
   [[nodiscard]] std::optional<model::WorkerRecord> worker(std::string_view id) const;

@@ -36,11 +36,18 @@ bool has_cycle(std::span<const model::JobSpec> specs, std::span<const std::uint3
 
 }  // namespace
 
-std::optional<Refusal> Core::check_dependencies(std::span<const model::JobSpec> specs) {
-  for (const auto& spec : specs)
-    for (const JobId id : spec.depends_on)
-      if (locate_settled(id) == 0)
-        return refuse(Refused::unknown_dependency, "depends_on", "there is no job " + id.text());
+std::optional<Refusal> Core::check_dependencies(std::span<const model::JobSpec> specs,
+                                                bool in_list) {
+  // To a key a job in a queue that it is not for is as unknown as one that is not there.
+  const auto hidden = [this](Slot slot) {
+    return restricted_commands > 0 && !is_allowed(queue_of(jobs[slot]).name.view());
+  };
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    for (const JobId id : specs[i].depends_on)
+      if (const Slot slot = locate_settled(id); slot == 0 || hidden(slot))
+        return refuse(Refused::unknown_dependency,
+                      in_list ? "jobs[" + std::to_string(i) + "].depends_on" : "depends_on",
+                      "there is no job " + id.text());
   return std::nullopt;
 }
 
@@ -136,7 +143,7 @@ State Core::open_new_job(Slot slot, const model::JobSpec& spec,
 Reply Core::run(const command::Enqueue& c) {
   if (auto reply = replay_idempotent(c.idempotency)) return *std::move(reply);
   const std::span<const model::JobSpec> specs(&c.job, 1);
-  if (auto refusal = check_dependencies(specs)) return *std::move(refusal);
+  if (auto refusal = check_dependencies(specs, false)) return *std::move(refusal);
   if (auto refusal = room_for(specs)) return *std::move(refusal);
   command::Enqueued enqueued;
   if (const Slot holder = lock_holder_of(c.job); holder != 0) {
@@ -152,7 +159,7 @@ Reply Core::run(const command::Enqueue& c) {
 
 Reply Core::run(const command::EnqueueMany& c) {
   if (auto reply = replay_idempotent(c.idempotency)) return *std::move(reply);
-  if (auto refusal = check_dependencies(c.jobs)) return *std::move(refusal);
+  if (auto refusal = check_dependencies(c.jobs, true)) return *std::move(refusal);
   command::EnqueuedMany many;
   many.jobs.resize(c.jobs.size());
   const auto taker = find_takers(c.jobs, many.jobs);

@@ -63,7 +63,21 @@ std::optional<Refusal> Core::forbid(const command::Command& command) {
     return schedule == nullptr ? std::nullopt
                                : forbid_queue(schedule->record.spec.job.queue.view());
   }
+  if (const auto* removal = std::get_if<command::RemoveWorker>(&command)) {
+    const Worker* worker = find_worker(removal->worker.view());
+    if (worker != nullptr && !is_worker_within(worker->record.spec))
+      return refuse(Refused::forbidden, "", "the key is not for all queues of this worker");
+  }
   return std::nullopt;
+}
+
+bool Core::is_worker_within(const model::WorkerSpec& worker) const {
+  const auto covered = [this](const Blob& pattern) {
+    return std::any_of(allowed_queues->begin(), allowed_queues->end(), [&](const Blob& mine) {
+      return base::glob_covers(mine.view(), pattern.view());
+    });
+  };
+  return std::all_of(worker.queues.begin(), worker.queues.end(), covered);
 }
 
 /// The replies of the commands before it are the last ones there are.

@@ -125,6 +125,48 @@ TEST_F(Keys, ARestrictionSeesTheJobWhereItIs) {
   EXPECT_TRUE(engine_.job(job).has_value());
 }
 
+TEST_F(Keys, ARestrictedJobDependsOnJobsOfItsOwnQueuesAlone) {
+  const auto mine = enqueue("a.1");
+  const auto other = enqueue("b");
+  const auto waiting_for = [](base::JobId job) {
+    command::Enqueue enqueue;
+    enqueue.job.queue = Blob("a.2");
+    enqueue.job.payload = Blob("{}");
+    enqueue.job.depends_on = {job};
+    return enqueue;
+  };
+  const auto never = base::JobId{base::Ulid::make({1}, 999, 1)};
+  const auto replies =
+      apply({command::Restrict{.queues = {Blob("a.*")}, .commands = 3}, waiting_for(mine),
+             waiting_for(other), waiting_for(never), waiting_for(other)});
+  EXPECT_TRUE(std::holds_alternative<command::Enqueued>(replies[1]));
+  // As of a job that is not there.
+  EXPECT_EQ(refused(replies[2]), Refused::unknown_dependency);
+  EXPECT_EQ(refused(replies[3]), Refused::unknown_dependency);
+  EXPECT_TRUE(std::holds_alternative<command::Enqueued>(replies[4]));
+}
+
+TEST_F(Keys, AWorkerIsRemovedByKeysForAllItsQueues) {
+  const auto listens = [](std::string_view id, std::vector<Blob> queues) {
+    command::RegisterWorker command;
+    command.worker.id = Blob(id);
+    command.worker.queues = std::move(queues);
+    return command;
+  };
+  apply({listens("mine", {Blob("a.1"), Blob("a.x*")}), listens("shared", {Blob("a.1"), Blob("b")}),
+         listens("all", {Blob("*")}), listens("none", {})});
+  const auto remove = [](std::string_view id) { return command::RemoveWorker{Blob(id)}; };
+  const auto replies =
+      apply({command::Restrict{.queues = {Blob("a.*")}, .commands = 5}, remove("mine"),
+             remove("shared"), remove("all"), remove("none"), remove("nobody"), remove("shared")});
+  EXPECT_TRUE(std::holds_alternative<command::Done>(replies[1]));
+  EXPECT_EQ(refused(replies[2]), Refused::forbidden);
+  EXPECT_EQ(refused(replies[3]), Refused::forbidden);
+  EXPECT_TRUE(std::holds_alternative<command::Done>(replies[4]));
+  EXPECT_EQ(refused(replies[5]), Refused::not_found);
+  EXPECT_TRUE(std::holds_alternative<command::Done>(replies[6]));
+}
+
 TEST_F(Keys, AHeartbeatKnowsOnlyItsOwnJobs) {
   const auto mine = enqueue("a");
   const auto other = enqueue("b");

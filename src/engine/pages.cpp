@@ -15,6 +15,16 @@ bool is_on(const NamePage& page, std::string_view name) {
   return page.among == nullptr || base::matches_any(*page.among, name);
 }
 
+/// A worker that names no queues hides none.
+bool listens_among(const std::vector<base::Blob>* queues, const model::WorkerSpec& worker) {
+  if (queues == nullptr || worker.queues.empty()) return true;
+  return std::any_of(worker.queues.begin(), worker.queues.end(), [&](const base::Blob& pattern) {
+    return std::any_of(queues->begin(), queues->end(), [&](const base::Blob& mine) {
+      return base::glob_meets(mine.view(), pattern.view());
+    });
+  });
+}
+
 /// The first `limit` of `named` by name, in order.
 template <typename Thing>
 void keep_first(std::vector<std::pair<std::string_view, const Thing*>>& named, std::size_t limit) {
@@ -48,10 +58,12 @@ std::vector<model::GroupView> Engine::groups(const NamePage& page) const {
   return out;
 }
 
-std::vector<model::WorkerRecord> Engine::workers(const NamePage& page) const {
+std::vector<model::WorkerRecord> Engine::workers(NamePage page) const {
+  const auto* queues = std::exchange(page.among, nullptr);
   std::vector<std::pair<std::string_view, const Worker*>> named;
   for (const auto& [id, worker] : core_->workers)
-    if (worker.known && is_on(page, id)) named.emplace_back(id, &worker);
+    if (worker.known && is_on(page, id) && listens_among(queues, worker.record.spec))
+      named.emplace_back(id, &worker);
   keep_first(named, page.limit);
   std::vector<model::WorkerRecord> out;
   out.reserve(named.size());

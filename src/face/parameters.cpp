@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/hash.hpp"
+#include "base/json_text.hpp"
 #include "base/rfc3339.hpp"
 #include "face/fields.hpp"
 #include "http/characters.hpp"
@@ -14,17 +16,40 @@
 #include "model/limits.hpp"
 
 namespace jobbie::face {
+namespace {
 
-std::expected<Parameters, Problem> Parameters::read(std::string_view query,
-                                                    std::span<const std::string_view> names) {
-  Parameters out;
-  if (query.empty()) return out;
+constexpr std::size_t kSealBytes = 3;
+
+/// What a cursor begins with: it tells one that this list gave from others.
+std::string seal_of(std::string_view list, std::string_view name) {
+  auto hash = base::hash_bytes(name, base::hash_bytes(list));
+  std::string out;
+  for (; out.size() < kSealBytes; hash >>= 8) out.push_back(static_cast<char>(hash & 0xff));
+  return out;
+}
+
+}  // namespace
+
+std::expected<QueryParameters, Problem> read_query(std::string_view query) {
   auto given = http::query_parameters(query);
   if (!given)
     return std::unexpected(Problem{.status = 400,
                                    .code = "bad_query",
                                    .detail = "The query has a malformed escape, or too "
                                              "many parameters."});
+  for (const auto& [name, value] : *given)
+    if (!base::json::text::is_utf8(name) || !base::json::text::is_utf8(value))
+      return std::unexpected(
+          Problem{.status = 400, .code = "bad_utf8", .detail = "The query is not UTF-8."});
+  return *std::move(given);
+}
+
+std::expected<Parameters, Problem> Parameters::read(std::string_view query,
+                                                    std::span<const std::string_view> names) {
+  Parameters out;
+  if (query.empty()) return out;
+  auto given = read_query(query);
+  if (!given) return std::unexpected(std::move(given).error());
   for (const auto& [name, value] : *given) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       const auto meant = nearest_name(name, names);
@@ -94,24 +119,51 @@ std::optional<Problem> Parameters::choice(std::string_view name,
   return std::nullopt;
 }
 
-std::optional<Problem> Parameters::cursor(std::string& out) const {
+std::optional<Problem> Parameters::cursor(std::string_view list, std::string& out) const {
   const auto digits = text("cursor");
-  bool good = digits.size() % 2 == 0;
-  for (std::size_t i = 0; good && i < digits.size(); i += 2) {
+  if (digits.empty()) return std::nullopt;
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
     const int high = http::hex_value(digits[i]);
     const int low = http::hex_value(digits[i + 1]);
-    good = high >= 0 && low >= 0;
-    out.push_back(static_cast<char>(high * 16 + low));
+    if (high < 0 || low < 0) return bad_cursor();
+    bytes.push_back(static_cast<char>(high * 16 + low));
   }
-  if (!good) return bad_parameter("cursor", "is none that this list gave");
+  const std::string_view read = bytes;
+  const std::size_t seal = std::min(kSealBytes, read.size());
+  if (digits.size() % 2 != 0 || read.substr(0, seal) != seal_of(list, read.substr(seal)))
+    return bad_cursor();
+  out = read.substr(seal);
   return std::nullopt;
 }
 
-std::string cursor_after(std::string_view name) {
+std::optional<Problem> Parameters::cursor(std::string_view list, std::uint64_t& out) const {
+  std::string name;
+  if (auto problem = cursor(list, name)) return problem;
+  if (name.empty()) return std::nullopt;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc{} || end != name.data() + name.size() || number == 0) return bad_cursor();
+  out = number;
+  return std::nullopt;
+}
+
+std::string cursor_after(std::string_view list, std::string_view name) {
+  const std::string bytes = seal_of(list, name).append(name);
   std::string out;
-  out.reserve(name.size() * 2);
-  for (const char c : name) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  for (const char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
   return out;
+}
+
+std::string cursor_after(std::string_view list, std::uint64_t number) {
+  return cursor_after(list, std::to_string(number));
+}
+
+Problem bad_cursor() {
+  return {.status = 422,
+          .code = "bad_cursor",
+          .detail = "cursor belongs to another list, or was not made here.",
+          .field = "cursor"};
 }
 
 std::optional<Problem> refuse_parameters(std::string_view query) {

@@ -16,6 +16,10 @@
 
 namespace jobbie::face {
 
+/// Names and values as they are given, decoded; a problem where that cannot be done.
+using QueryParameters = std::vector<std::pair<std::string, std::string>>;
+[[nodiscard]] std::expected<QueryParameters, Problem> read_query(std::string_view query);
+
 /// A parameter without a value counts as not given.
 class Parameters {
  public:
@@ -38,15 +42,22 @@ class Parameters {
   [[nodiscard]] std::optional<Problem> choice(std::string_view name,
                                               std::span<const std::string_view> names,
                                               std::size_t& out) const;
-  /// The name that `cursor` stands for; empty: the list is read from its beginning.
-  [[nodiscard]] std::optional<Problem> cursor(std::string& out) const;
+  /// The name that `cursor` stands for in `list`; empty: it is read from its beginning.
+  [[nodiscard]] std::optional<Problem> cursor(std::string_view list, std::string& out) const;
+  /// The same in lists by number, which begin at one.
+  [[nodiscard]] std::optional<Problem> cursor(std::string_view list, std::uint64_t& out) const;
 
  private:
-  std::vector<std::pair<std::string, std::string>> given_;
+  QueryParameters given_;
 };
 
-/// The cursor that goes on after `name`: letters and digits alone, so that it needs no escapes.
-[[nodiscard]] std::string cursor_after(std::string_view name);
+/// The cursor that goes on after `name` in `list` and in no other: letters and digits alone, so
+/// that it needs no escapes.
+[[nodiscard]] std::string cursor_after(std::string_view list, std::string_view name);
+[[nodiscard]] std::string cursor_after(std::string_view list, std::uint64_t number);
+
+/// 422 `bad_cursor`.
+[[nodiscard]] Problem bad_cursor();
 
 /// Nothing if the query is empty; endpoints without parameters ask this.
 [[nodiscard]] std::optional<Problem> refuse_parameters(std::string_view query);

@@ -1,6 +1,7 @@
 // One overload for each question. What has ended is mostly in the database alone.
 #include "node/questions.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace jobbie::node {
@@ -69,10 +70,13 @@ class Answering {
   }
 
   bool operator()(const call::WorkersQuery& query) {
-    if (!query.only.empty())
-      out_ = page_of(engine_.worker(query.only), now_);
-    else
-      out_ = page_of(engine_.workers(widened(query.page)), query.page.limit, now_);
+    if (query.only.empty()) {
+      out_ = page_of(engine_.workers(widened(query.page, grant_)), query.page.limit, now_);
+      return true;
+    }
+    auto worker = engine_.worker(query.only);
+    if (worker && !may_see(worker->spec.queues)) worker.reset();
+    out_ = page_of(std::move(worker), now_);
     return true;
   }
 
@@ -123,6 +127,13 @@ class Answering {
   }
 
  private:
+  /// A worker that listens on these.
+  [[nodiscard]] bool may_see(const std::vector<base::Blob>& queues) const {
+    return grant_ == nullptr || queues.empty() ||
+           std::any_of(queues.begin(), queues.end(),
+                       [this](const base::Blob& queue) { return grant_->meets(queue.view()); });
+  }
+
   const engine::Engine& engine_;
   const stats::Stats& stats_;
   const base::Instant now_;

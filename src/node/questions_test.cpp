@@ -50,6 +50,7 @@ class QuestionsTest : public testing::Test {
   Answer ask(call::Query query) {
     Question question(inbox_);
     question.query = std::move(query);
+    question.grant = grant_;
     EXPECT_TRUE(answer_from_engine(engine_, stats_, engine_.now(), question));
     const auto* answer = std::get_if<Answer>(&question.answer);
     EXPECT_NE(answer, nullptr);
@@ -71,6 +72,7 @@ class QuestionsTest : public testing::Test {
   engine::Engine engine_{ended_};
   stats::Stats stats_;
   base::Instant now_{1'770'000'000'000};
+  call::GrantPtr grant_;
 };
 
 TEST_F(QuestionsTest, QueuesComeByName) {
@@ -101,6 +103,31 @@ TEST_F(QuestionsTest, GroupsAndWorkers) {
   ASSERT_EQ(worker.rows.size(), 1u);
   EXPECT_EQ(worker.rows[0].active, 1u);
   EXPECT_TRUE(ask<call::WorkerPage>(call::WorkersQuery{.page = {}, .only = "v"}).rows.empty());
+}
+
+TEST_F(QuestionsTest, AKeySeesTheWorkersOfItsQueues) {
+  const auto claim = [&](std::string_view worker, std::vector<Blob> queues) {
+    apply(command::Claim{.queues = std::move(queues), .worker = Blob(worker)});
+  };
+  claim("a", {Blob("sms")});
+  claim("b", {Blob("sms"), Blob("mail.x")});
+  claim("c", {Blob("*")});
+  const auto seen = [&](call::NamePage page) {
+    std::string out;
+    const auto found = ask<call::WorkerPage>(call::WorkersQuery{.page = std::move(page)});
+    for (const auto& row : found.rows) out += std::string(row.spec.id.view()) + " ";
+    return out + (found.more ? "more" : "end");
+  };
+  const auto shows = [&](std::string id) {
+    return !ask<call::WorkerPage>(call::WorkersQuery{.page = {}, .only = std::move(id)})
+                .rows.empty();
+  };
+  EXPECT_EQ(seen({.limit = 9}), "a b c end");
+  grant_ = std::make_shared<const call::Grant>(call::Grant{.queues = {Blob("mail.*")}});
+  EXPECT_EQ(seen({.limit = 9}), "b c end");
+  EXPECT_EQ(seen({.limit = 1}), "b more");
+  EXPECT_FALSE(shows("a"));
+  EXPECT_TRUE(shows("b"));
 }
 
 TEST_F(QuestionsTest, SchedulesComeInOrderOfTheirMaking) {

@@ -36,11 +36,14 @@ std::uint64_t rows_of(const command::Command& command) {
   return 1;
 }
 
-/// Whether a command names a job or a schedule by its id, so that only the engine knows the queue.
+/// Whether a command names a job, a schedule or a worker by its id, so that only the engine knows
+/// the queue.
 bool names_by_id(const command::Command& command) {
-  return !std::holds_alternative<command::Claim>(command) &&
-         !std::holds_alternative<command::Enqueue>(command) &&
-         !std::holds_alternative<command::EnqueueMany>(command);
+  const auto depends = [](const model::JobSpec& job) { return !job.depends_on.empty(); };
+  if (const auto* one = std::get_if<command::Enqueue>(&command)) return depends(one->job);
+  if (const auto* many = std::get_if<command::EnqueueMany>(&command))
+    return std::any_of(many->jobs.begin(), many->jobs.end(), depends);
+  return !std::holds_alternative<command::Claim>(command);
 }
 
 }  // namespace

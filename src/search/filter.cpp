@@ -8,32 +8,27 @@ namespace jobbie::search {
 namespace {
 
 constexpr std::string_view kHex = "0123456789abcdef";
-/// Sort and order, the key, the sequence, and a short checksum.
-constexpr std::size_t kCursorBytes = 1 + 8 + 8 + 2;
+/// Sort and order, the key, the sequence, and a short checksum of these and the filter.
+constexpr std::size_t kCheckBytes = 4;
+constexpr std::size_t kCursorBytes = 1 + 8 + 8 + kCheckBytes;
 constexpr std::string_view kBase32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-std::string checked(std::string bytes) {
-  const auto hash = base::hash_bytes(bytes);
-  bytes.push_back(static_cast<char>(hash & 0xff));
-  bytes.push_back(static_cast<char>((hash >> 8) & 0xff));
-  return bytes;
-}
-
-std::string cursor_bytes(Sort sort, Order order, const Place& place) {
+std::string cursor_bytes(const Request& request, const Place& place) {
   std::string bytes;
   base::ByteWriter writer(bytes);
-  writer.u8(
-      static_cast<std::uint8_t>((static_cast<unsigned>(sort) << 1) | static_cast<unsigned>(order)));
+  writer.u8(static_cast<std::uint8_t>((static_cast<unsigned>(request.sort) << 1) |
+                                      static_cast<unsigned>(request.order)));
   writer.u64(static_cast<std::uint64_t>(place.key));
   writer.u64(place.sequence);
-  return checked(std::move(bytes));
+  writer.u32(static_cast<std::uint32_t>(base::hash_bytes(bytes, request.filter_hash)));
+  return bytes;
 }
 
 }  // namespace
 
-std::string write_cursor(Sort sort, Order order, const Place& place) {
+std::string write_cursor(const Request& request, const Place& place) {
   std::string out;
-  for (const char c : cursor_bytes(sort, order, place)) {
+  for (const char c : cursor_bytes(request, place)) {
     const auto byte = static_cast<unsigned char>(c);
     out.push_back(kHex[byte >> 4]);
     out.push_back(kHex[byte & 15]);
@@ -41,7 +36,7 @@ std::string write_cursor(Sort sort, Order order, const Place& place) {
   return out;
 }
 
-std::optional<Place> read_cursor(std::string_view text, Sort sort, Order order) {
+std::optional<Place> read_cursor(std::string_view text, const Request& request) {
   if (text.size() != 2 * kCursorBytes) return std::nullopt;
   std::string bytes;
   for (std::size_t i = 0; i < text.size(); i += 2) {
@@ -53,7 +48,7 @@ std::optional<Place> read_cursor(std::string_view text, Sort sort, Order order) 
   base::ByteReader reader(bytes);
   static_cast<void>(reader.u8());
   Place place{.key = static_cast<std::int64_t>(reader.u64()), .sequence = reader.u64()};
-  if (cursor_bytes(sort, order, place) != bytes || place.sequence > base::kMaxSequence)
+  if (cursor_bytes(request, place) != bytes || place.sequence > base::kMaxSequence)
     return std::nullopt;
   return place;
 }

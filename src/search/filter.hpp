@@ -98,6 +98,7 @@ struct Request {
   Order order = Order::desc;
   std::optional<Place> after;
   std::uint32_t limit = kDefaultLimit;
+  std::uint64_t filter_hash = 0;  ///< of the filter as it was written, in whatever order
 };
 
 /// What a search found.
@@ -108,9 +109,9 @@ struct Page {
   std::optional<Place> next;  ///< there is more
 };
 
-/// Opaque to callers. A cursor belongs to its sort and order.
-[[nodiscard]] std::string write_cursor(Sort sort, Order order, const Place& place);
-[[nodiscard]] std::optional<Place> read_cursor(std::string_view text, Sort sort, Order order);
+/// Opaque to callers. A cursor belongs to its filter, sort and order.
+[[nodiscard]] std::string write_cursor(const Request& request, const Place& place);
+[[nodiscard]] std::optional<Place> read_cursor(std::string_view text, const Request& request);
 
 /// The ids that begin with `prefix`; nothing where none can.
 [[nodiscard]] std::optional<IdRange> ids_beginning_with(std::string_view prefix);

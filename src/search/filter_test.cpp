@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "search/sql.hpp"
@@ -124,14 +125,54 @@ TEST(Filter, ATagThatIsNullIsNotOneThatIsMissing) {
 
 TEST(Cursor, BelongsToItsSearch) {
   const Place place{.key = -7, .sequence = 1234567};
-  const auto text = write_cursor(Sort::priority, Order::desc, place);
-  EXPECT_EQ(read_cursor(text, Sort::priority, Order::desc), place);
-  EXPECT_FALSE(read_cursor(text, Sort::priority, Order::asc));
-  EXPECT_FALSE(read_cursor(text, Sort::attempt, Order::desc));
-  EXPECT_FALSE(read_cursor(text.substr(2), Sort::priority, Order::desc));
+  const Request request{.sort = Sort::priority, .order = Order::desc};
+  const auto text = write_cursor(request, place);
+  EXPECT_EQ(read_cursor(text, request), place);
+  EXPECT_FALSE(read_cursor(text, {.sort = Sort::priority, .order = Order::asc}));
+  EXPECT_FALSE(read_cursor(text, {.sort = Sort::attempt, .order = Order::desc}));
+  EXPECT_FALSE(read_cursor(text.substr(2), request));
   std::string forged = text;
   forged[5] = forged[5] == '0' ? '1' : '0';
-  EXPECT_FALSE(read_cursor(forged, Sort::priority, Order::desc));
+  EXPECT_FALSE(read_cursor(forged, request));
+}
+
+TEST(Cursor, BelongsToItsFilter) {
+  const auto first = read_request(
+      R"({"queue":"q","state":["dead","active"],"tags":{"a":1},"has_errors":true,"limit":5})");
+  ASSERT_TRUE(first);
+  const auto cursor = write_cursor(*first, {.key = 1, .sequence = 2});
+  const auto goes_on = [&](std::string_view filter) {
+    const auto request = read_request(fmt::format(R"({{{},"cursor":"{}"}})", filter, cursor));
+    if (!request) EXPECT_EQ(request.error().code, "bad_cursor");
+    return request.has_value();
+  };
+  EXPECT_TRUE(goes_on(
+      R"("has_errors":true,"tags":{ "a" : 1 },"limit":9,"state":["active","dead"],"queue":"q")"));
+  EXPECT_TRUE(read_parameters({{"queue", "q"},
+                               {"state", "dead,active"},
+                               {"tags", R"({"a":1})"},
+                               {"has_errors", "true"},
+                               {"cursor", cursor}}));
+  EXPECT_FALSE(goes_on(R"("queue":"q","state":["dead","active"],"tags":{"a":1})"));
+  EXPECT_FALSE(
+      goes_on(R"("queue":"q","state":["dead","active"],"tags":{"a":2},"has_errors":true)"));
+  EXPECT_FALSE(goes_on(R"("queue":"q","state":["dead"],"tags":{"a":1},"has_errors":true)"));
+  EXPECT_FALSE(
+      goes_on(R"("group":"q","state":["dead","active"],"tags":{"a":1},"has_errors":true)"));
+}
+
+TEST(Filter, RefusesIdsThatAreEmptyOrTooMany) {
+  const auto ids = [](std::string text) { return read_parameters({{"ids", std::move(text)}}); };
+  EXPECT_TRUE(ids("job_01JZ0000000000000000000042,nonsense"));
+  std::string many = "x";
+  for (std::size_t i = 1; i < kMaxIds; ++i) many += ",x";
+  EXPECT_TRUE(ids(many));
+  for (const auto& bad : {std::string(), std::string(",,,"), std::string("x,"), many + ",x"}) {
+    const auto read = ids(bad);
+    ASSERT_FALSE(read) << bad;
+    EXPECT_EQ(read.error().field, "ids");
+  }
+  EXPECT_FALSE(read_filter(R"({"ids":[""]})"));
 }
 
 TEST(IdPrefix, CoversExactlyWhatBeginsSo) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/hash.hpp"
 #include "base/json.hpp"
 #include "base/json_reader.hpp"
 #include "base/rfc3339.hpp"
@@ -103,7 +104,7 @@ class Reading {
   bool finish() {
     if (out_.filter.error_group) keep_failed_states();
     if (!cursor_) return true;
-    out_.after = read_cursor(*cursor_, out_.sort, out_.order);
+    out_.after = read_cursor(*cursor_, out_);
     field_ = Field::cursor;
     return out_.after || refuse("bad_cursor", "belongs to another search, or was not made here");
   }
@@ -130,6 +131,12 @@ class Reading {
     if (states.empty()) out_.filter.nothing = true;
   }
   [[nodiscard]] std::string_view name() const { return kNames[static_cast<std::size_t>(field_)]; }
+
+  /// A cursor goes with the filter that it was given for: everything in it is added up here.
+  void note(std::string_view text) {
+    if (field_ >= Field::sort) return;
+    out_.filter_hash += base::hash_bytes(text, static_cast<std::uint64_t>(field_) + 1);
+  }
 
   bool value(base::json::Reader& reader);
   bool text_value(std::string_view text);
@@ -174,6 +181,7 @@ bool Reading::state(std::string_view text) {
 }
 
 bool Reading::id(std::string_view text) {
+  if (text.empty()) return refuse_value("must not name a job by an empty text");
   if (!out_.filter.ids) out_.filter.ids.emplace();
   // A text that is no id names no job.
   if (const auto id = base::JobId::parse(text)) out_.filter.ids->push_back(*id);
@@ -236,6 +244,7 @@ bool Reading::choice(std::size_t& out, const std::string_view (&names)[N], std::
 
 /// A string in JSON, or a parameter.
 bool Reading::text_value(std::string_view text) {
+  note(text);
   Filter& filter = out_.filter;
   switch (field_) {
     case Field::queue:
@@ -299,6 +308,7 @@ bool Reading::texts_value(std::string_view text) {
 }
 
 bool Reading::number_value(std::string_view raw) {
+  note(raw);
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(raw.data(), raw.data() + raw.size(), number);
   const auto between = [&](std::int64_t min, std::int64_t max) {
@@ -347,6 +357,7 @@ bool Reading::tags(base::json::Reader& reader) {
     const std::string tag(key);
     std::string_view raw;
     if (!reader.value(raw)) return false;
+    note(fmt::format("{}:{}", base::json::quote(tag), raw));
     if (out_.filter.tags.size() == kMaxTags)
       return refuse_value(fmt::format("has more than {} members", kMaxTags));
     out_.filter.tags.push_back(Jq::member_equals(tag, raw));
@@ -384,6 +395,7 @@ bool Reading::value(base::json::Reader& reader) {
   if (field_ == Field::has_errors) {
     bool flag = false;
     if (!expect(reader, JsonKind::boolean) || !reader.boolean(flag)) return false;
+    note(flag ? "true" : "false");
     out_.filter.has_errors = flag;
     return true;
   }
@@ -464,10 +476,13 @@ bool Reading::from_parameters(const Parameters& parameters) {
              (fault_.code.empty() && refuse_value("must be a JSON object"));
     } else if (field_ == Field::has_errors) {
       if (text != "true" && text != "false") return refuse_value("must be true or false");
+      note(text);
       out_.filter.has_errors = text == "true";
     } else if (is_number(field_) || (field_ == Field::priority && digits)) {
       read = number_value(text);
     } else if (field_ == Field::state || field_ == Field::ids) {
+      if (std::count(text.begin(), text.end(), ',') >= std::ptrdiff_t{kMaxIds})
+        return refuse_value(fmt::format("has more than {} elements", kMaxIds));
       for (std::size_t from = 0; read && from <= text.size();) {
         const std::size_t comma = std::min(text.find(',', from), text.size());
         read = text_value(std::string_view(text).substr(from, comma - from));

@@ -2,10 +2,27 @@
 #include "stats/error_groups.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "model/error_pattern.hpp"
 
 namespace jobbie::stats {
+namespace {
+
+/// They come by the time of their making; an old job may have failed last.
+void keep_latest(ErrorGroup& group, const Failed& failed) {
+  auto& times = group.jobs_failed;
+  const auto place =
+      std::upper_bound(times.begin(), times.end(), failed.at, std::greater<>()) - times.begin();
+  if (static_cast<std::size_t>(place) == kSampleJobs) return;
+  times.insert(times.begin() + place, failed.at);
+  group.jobs.insert(group.jobs.begin() + place, failed.job);
+  if (times.size() <= kSampleJobs) return;
+  times.pop_back();
+  group.jobs.pop_back();
+}
+
+}  // namespace
 
 void ErrorGrouping::add(const Failed& failed) {
   ++examined_;
@@ -22,7 +39,8 @@ void ErrorGrouping::add(const Failed& failed) {
                      .error = failed.error,
                      .first_seen = failed.at,
                      .last_seen = failed.at,
-                     .jobs = {}};
+                     .jobs = {},
+                     .jobs_failed = {}};
     found = groups_.emplace(std::move(key), std::move(group)).first;
   }
   ErrorGroup& group = found->second;
@@ -32,8 +50,7 @@ void ErrorGrouping::add(const Failed& failed) {
     group.last_seen = failed.at;
     group.error = failed.error;
   }
-  // They come newest first.
-  if (group.jobs.size() < kSampleJobs) group.jobs.push_back(failed.job);
+  keep_latest(group, failed);
 }
 
 ErrorGroups ErrorGrouping::finish(bool all_seen) {

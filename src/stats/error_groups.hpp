@@ -34,7 +34,8 @@ struct ErrorGroup {
   std::uint64_t retrying = 0;
   base::Instant first_seen;
   base::Instant last_seen;
-  std::vector<base::JobId> jobs;  ///< the latest kSampleJobs
+  std::vector<base::JobId> jobs;           ///< the latest kSampleJobs, newest first
+  std::vector<base::Instant> jobs_failed;  ///< when each of these did
 };
 
 struct ErrorGroups {

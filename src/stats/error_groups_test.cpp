@@ -36,6 +36,18 @@ TEST(ErrorGrouping, GroupsByQueueAndText) {
   EXPECT_NE(first.fingerprint, found.groups[2].fingerprint);
 }
 
+TEST(ErrorGrouping, NamesTheJobsThatFailedLast) {
+  ErrorGrouping grouping;
+  // As a search gives them: by the time of their making, whenever they failed.
+  for (const std::int64_t at : {40, 3, 41, 7, 30, 31, 32, 33, 34, 35, 36, 1, 50, 37, 2})
+    grouping.add(failed("q", "refused", at));
+  const auto found = grouping.finish(true);
+  ASSERT_EQ(found.groups.size(), 1U);
+  std::vector<std::uint64_t> jobs;
+  for (const auto& job : found.groups[0].jobs) jobs.push_back(job.sequence());
+  EXPECT_EQ(jobs, (std::vector<std::uint64_t>{50, 41, 40, 37, 36, 35, 34, 33, 32, 31}));
+}
+
 TEST(ErrorGrouping, IsBounded) {
   ErrorGrouping grouping;
   for (std::size_t i = 0; i < kMaxErrorGroups + 5; ++i) {

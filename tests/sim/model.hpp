@@ -303,6 +303,7 @@ class Model {
   Reply on(const command::RevokeKey& c);
   [[nodiscard]] bool may_touch(const Blob& queue) const;
   [[nodiscard]] std::optional<Refusal> forbid(const Command& command) const;
+  [[nodiscard]] bool may_remove(const command::RemoveWorker& c) const;
 
   // model_webhooks.cpp
   Reply on(const command::PutWebhook& c);

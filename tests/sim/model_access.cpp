@@ -48,7 +48,20 @@ bool Model::may_touch(const Blob& queue) const {
   return restricted_ == 0 || base::matches_any(allowed_, queue.view());
 }
 
+/// A worker may be removed by those who are for all of its queues.
+bool Model::may_remove(const command::RemoveWorker& c) const {
+  const auto found = workers_.find(std::string(c.worker.view()));
+  return restricted_ == 0 || found == workers_.end() ||
+         std::ranges::all_of(found->second.spec.queues, [&](const Blob& queue) {
+           return std::ranges::any_of(allowed_, [&](const Blob& mine) {
+             return base::glob_covers(mine.view(), queue.view());
+           });
+         });
+}
+
 std::optional<Refusal> Model::forbid(const Command& command) const {
+  const auto* removal = std::get_if<command::RemoveWorker>(&command);
+  if (removal != nullptr && !may_remove(*removal)) return Refusal{Refused::forbidden, "", ""};
   const JobRecord* job = find(named_job(command));
   const auto schedule = schedules_.find(named_schedule(command).sequence());
   const bool known =

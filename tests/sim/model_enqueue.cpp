@@ -135,7 +135,9 @@ std::optional<Refusal> Model::enqueue_all(Request& request) {
 std::optional<Refusal> Model::check_dependencies(const std::vector<const JobSpec*>& jobs) {
   for (const JobSpec* spec : jobs) {
     for (const JobId id : spec->depends_on) {
-      if (touch(id) == nullptr) return Refusal{Refused::unknown_dependency, "depends_on", ""};
+      const JobRecord* job = touch(id);
+      if (job == nullptr || !may_touch(job->spec.queue))
+        return Refusal{Refused::unknown_dependency, "depends_on", ""};
     }
   }
   return std::nullopt;

@@ -118,6 +118,24 @@ TEST_F(KeyedFace, TheGrantAndTheAuditTravelWithTheCall) {
   EXPECT_FALSE(enqueued.exchange->audit);
 }
 
+TEST_F(KeyedFace, TellsOfAWorkerWhatTheKeyIsFor) {
+  auto listed = ask(Method::get, "/api/v1/workers", "", "Bearer jbk_test");
+  ASSERT_TRUE(listed.exchange);
+  call::WorkerPage page;
+  page.rows.resize(2);
+  page.rows[0].spec = {.id = Blob("shared"), .queues = {Blob("mail.a"), Blob("sms"), Blob("m*")}};
+  page.rows[1].spec = {.id = Blob("mine"), .queues = {Blob("mail.a")}};
+  page.rows[0].active = page.rows[1].active = 3;
+  listed.exchange->answer = page;
+  Answer out;
+  listed.exchange->write_answer(out);
+  const auto rows = member_of(out, "workers");
+  EXPECT_NE(rows.find(R"("queues":["mail.a","m*"])"), std::string::npos) << rows;
+  EXPECT_NE(rows.find(R"("active":null)"), std::string::npos) << rows;
+  EXPECT_NE(rows.find(R"("active":3)"), std::string::npos) << rows;
+  EXPECT_EQ(rows.find("sms"), std::string::npos) << rows;
+}
+
 TEST_F(KeyedFace, ARevokedKeyIsNoKey) {
   service_.board.publish(std::make_shared<const call::KeyRing>(std::vector<model::KeyRecord>{}));
   EXPECT_EQ(ask(Method::get, "/api/v1/queues", "", "Bearer jbk_test").answer.status, 401);

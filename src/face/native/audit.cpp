@@ -1,6 +1,4 @@
 // GET /api/v1/audit: what was done by those who manage, newest first.
-#include <charconv>
-
 #include "face/native/manage.hpp"
 
 namespace jobbie::face::native {
@@ -44,12 +42,8 @@ Outcome audit(const Input& input) {
                          .key = std::string(given->text("key")),
                          .action = std::string(given->text("action")),
                          .target = std::string(given->text("target"))};
-  std::string after;
-  if (auto problem = given->cursor(after)) return std::unexpected(*std::move(problem));
-  const auto* end = after.data() + after.size();
-  const auto parsed = std::from_chars(after.data(), end, query.before);
-  if (!after.empty() && (parsed.ec != std::errc{} || parsed.ptr != end || query.before == 0))
-    return std::unexpected(bad_parameter("cursor", "is none that this list gave"));
+  if (auto problem = given->cursor(kAuditShape.list, query.before))
+    return std::unexpected(*std::move(problem));
   std::uint64_t limit = query.limit;
   if (auto problem = given->integer("limit", 1, kMostRows, limit))
     return std::unexpected(*std::move(problem));

@@ -138,9 +138,11 @@ struct BulkReading {
 
   bool read_filter() {
     has_filter = true;
+    static_cast<void>(body.reader().peek());  // to where the filter begins
+    const auto begin = body.reader().position();
     if (!body.json(query.filter_text, model::limits::kBulkFilter)) return false;
     auto filter = search::read_filter(query.filter_text.view());
-    if (!filter) return body.refuse(filter_problem(filter.error(), "filter."));
+    if (!filter) return body.refuse(filter_problem(filter.error(), "filter.", begin));
     query.filter = *std::move(filter);
     return true;
   }

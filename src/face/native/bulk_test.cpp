@@ -79,6 +79,12 @@ TEST_F(BulkTest, BadRequestsAreRefusedByField) {
     expect_problem(refused({.path = std::string(kPath), .body = bad.body}), bad);
 }
 
+TEST_F(BulkTest, PositionsAreThoseOfTheBody) {
+  const std::string body = R"({"action":"retry","filter": {"queue":"a","quue":"a"}})";
+  const auto out = refused({.path = std::string(kPath), .body = body});
+  EXPECT_EQ(member_of(out, "position"), std::to_string(body.find("\"quue\"")));
+}
+
 TEST_F(BulkTest, OutcomesAreTold) {
   auto exchange = call(std::string(kPath), R"({"action":"retry","job_ids":["nonsense",")" +
                                                std::string(kJobA) + "\"]}");

@@ -116,11 +116,10 @@ struct LogRead {
 /// How a job and a batch are written wherever they occur.
 void write_job_record(base::json::Writer& json, const model::JobRecord& job);
 void write_batch_record(base::json::Writer& json, const model::BatchRecord& batch);
-/// What a filter that could not be read is on the wire; `prefix` goes before the field's name.
-[[nodiscard]] Problem filter_problem(const search::Fault& fault, std::string_view prefix = {});
-/// The parameters of a query string, or the problem with it.
-[[nodiscard]] std::expected<search::Parameters, Problem> parameters_of(
-    const http::Request& request);
+/// What a filter that could not be read is on the wire; `prefix` goes before the field's name, and
+/// the filter begins at the byte `begin` of the body.
+[[nodiscard]] Problem filter_problem(const search::Fault& fault, std::string_view prefix = {},
+                                     std::size_t begin = 0);
 
 // Keys and the audit log.
 [[nodiscard]] Outcome keys(const Input& input);

@@ -132,8 +132,12 @@ class BatchReader {
       return i == 0 ? body_.text(batch.callback_queue)
                     : body_.json(batch.callback_payload, input_.options.max_payload_bytes);
     });
-    if (read) body_.at_top();
-    return read;
+    if (!read) return false;
+    body_.at_field("callback_payload");
+    if (batch.callback_queue.empty() && !batch.callback_payload.empty())
+      return body_.refuse_value("goes with callback_queue only");
+    body_.at_top();
+    return true;
   }
 
   const Input& input_;

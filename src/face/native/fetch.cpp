@@ -117,7 +117,9 @@ class FetchReader {
     if (!body_.object(kFetchFields, [this](std::size_t i) { return read_field(i); }) ||
         !body_.finish())
       return false;
-    return queues_given_ || body_.refuse_missing("queues");
+    if (!queues_given_) return body_.refuse_missing("queues");
+    body_.at_field("queues");
+    return !claim_.queues.empty() || body_.refuse_value("must not be empty");
   }
 
  private:

@@ -48,11 +48,11 @@ void Acted::render(Answer& out) const {
   out.body.push_back('}');
 }
 
-std::expected<call::NamePage, Problem> read_page(const Input& input) {
+std::expected<call::NamePage, Problem> read_page(const Input& input, std::string_view list) {
   const auto given = Parameters::read(input.request.query, {"cursor", "limit", "prefix", "glob"});
   if (!given) return std::unexpected(given.error());
   std::string after;
-  if (auto problem = given->cursor(after)) return std::unexpected(*std::move(problem));
+  if (auto problem = given->cursor(list, after)) return std::unexpected(*std::move(problem));
   std::uint64_t limit = kMostRows;
   if (auto problem = given->integer("limit", 1, kMostRows, limit))
     return std::unexpected(*std::move(problem));

@@ -65,6 +65,17 @@ struct Shape {
   std::string (*name)(const Record& record);
   /// Where a record belongs to a queue: that. Keys for other queues do not see it.
   const base::Blob& (*queue)(const Record& record) = nullptr;
+  /// Where a record tells of several queues: how it is written for a key that is not for all.
+  void (*write_part)(base::json::Writer& json, const Record& record, base::Instant now,
+                     const call::Grant& grant) = nullptr;
+
+  void write_for(base::json::Writer& json, const Record& record, base::Instant now,
+                 const call::Grant* grant) const {
+    if (write_part != nullptr && grant != nullptr && !grant->all_queues)
+      write_part(json, record, now, *grant);
+    else
+      write(json, record, now);
+  }
 };
 
 /// `{"queues": […], "cursor": …, "has_more": …}`.
@@ -82,11 +93,11 @@ class ListExchange final : public Exchange {
     json.member(shape_.list).begin_array();
     for (const auto& row : page->rows)
       if (!shape_.queue || !grant || grant->allows(shape_.queue(row).view()))
-        shape_.write(json, row, page->now);
+        shape_.write_for(json, row, page->now, grant.get());
     json.end_array();
     json.member("cursor");
     if (page->more && !page->rows.empty())
-      json.plain(cursor_after(shape_.name(page->rows.back())));
+      json.plain(cursor_after(shape_.list, shape_.name(page->rows.back())));
     else
       json.null();
     json.member("has_more").boolean(page->more);
@@ -110,14 +121,15 @@ class OneExchange final : public Exchange {
     if (page->rows.empty()) return face::write(not_found(shape_.what, asked_), out);
     if (shape_.queue && !may_show(shape_.queue(page->rows.front()), out)) return;
     base::json::Writer json(out.body);
-    shape_.write(json, page->rows.front(), page->now);
+    shape_.write_for(json, page->rows.front(), page->now, grant.get());
   }
 
   const Shape<Record>& shape_;
   std::string asked_;
 };
 
-/// The page that `?cursor=&limit=&prefix=&glob=` asks for.
-[[nodiscard]] std::expected<call::NamePage, Problem> read_page(const Input& input);
+/// The page of `list` that `?cursor=&limit=&prefix=&glob=` asks for.
+[[nodiscard]] std::expected<call::NamePage, Problem> read_page(const Input& input,
+                                                               std::string_view list);
 
 }  // namespace jobbie::face::native

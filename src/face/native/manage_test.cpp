@@ -163,6 +163,22 @@ TEST_F(ManageTest, BadSettings) {
                    expected);
 }
 
+TEST_F(ManageTest, AWebhooksSecretStaysUntilItIsNamed) {
+  const auto put = [this](std::string secret) {
+    const auto exchange = call({.method = Method::put,
+                                .path = "/api/v1/webhooks/hook_01JZ0000000000000000000001",
+                                .body = R"({"url":"http://h/")" + secret + "}"});
+    return std::get<command::PutWebhook>(exchange->commands.at(0));
+  };
+  EXPECT_TRUE(put("").keep_secret);
+  for (const auto* none : {R"(,"secret":null)", R"(,"secret":"")"}) {
+    EXPECT_FALSE(put(none).keep_secret) << none;
+    EXPECT_TRUE(put(none).spec.secret.empty()) << none;
+  }
+  EXPECT_FALSE(put(R"(,"secret":"x")").keep_secret);
+  EXPECT_EQ(put(R"(,"secret":"x")").spec.secret.view(), "x");
+}
+
 TEST_F(ManageTest, DeletingAQueueWantsConfirmation) {
   expect_problem(refused({.method = Method::del, .path = "/api/v1/queues/q", .body = {}}),
                  {"", 422, "confirmation_required", "confirm"});
@@ -309,12 +325,24 @@ TEST_F(ManageTest, HistoryTellsEveryAttempt) {
 }
 
 TEST(Parameters, Cursors) {
-  EXPECT_EQ(cursor_after("a/b"), "612f62");
   std::string name;
-  EXPECT_FALSE(Parameters::read("cursor=612F62", {"cursor"})->cursor(name));
+  std::uint64_t number = 0;
+  const auto given = [](std::string_view cursor) {
+    return Parameters::read("cursor=" + std::string(cursor), {"cursor"}).value();
+  };
+  const auto cursor = cursor_after("queues", "a/b");
+  EXPECT_FALSE(given(cursor).cursor("queues", name));
   EXPECT_EQ(name, "a/b");
-  EXPECT_TRUE(Parameters::read("cursor=6", {"cursor"})->cursor(name));
-  EXPECT_TRUE(Parameters::read("cursor=zz", {"cursor"})->cursor(name));
+  EXPECT_FALSE(given("").cursor("queues", name));
+  for (const auto& bad : {cursor + "0", cursor + "00", cursor.substr(2), std::string("6"),
+                          std::string("zz"), std::string("612f62")})
+    EXPECT_STREQ(given(bad).cursor("queues", name).value().code, "bad_cursor") << bad;
+  EXPECT_STREQ(given(cursor).cursor("workers", name).value().code, "bad_cursor");
+  EXPECT_EQ(name, "a/b");
+  EXPECT_FALSE(given(cursor_after("actions", 812)).cursor("actions", number));
+  EXPECT_EQ(number, 812U);
+  EXPECT_STREQ(given(cursor_after("actions", "x")).cursor("actions", number).value().code,
+               "bad_cursor");
 }
 
 }  // namespace

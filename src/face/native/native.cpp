@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "base/json_text.hpp"
 #include "face/native/access.hpp"
 #include "face/native/bulk.hpp"
 #include "face/native/consistency.hpp"
@@ -156,6 +157,8 @@ Problem routing_problem(http::Match& match, const http::Request& request) {
               .allow = std::move(match.allow)};
     case http::Match::Outcome::bad_path:
       return {.status = 400, .code = "bad_path", .detail = "The path has a malformed escape."};
+    case http::Match::Outcome::found:  // but not readable
+      return {.status = 400, .code = "bad_utf8", .detail = "The path is not UTF-8."};
     default:
       return {.status = 404,
               .code = "no_such_endpoint",
@@ -240,7 +243,9 @@ Prepared Native::prepare(const http::Request& asked, call::Inbox& inbox, const h
   }
   const http::Request& request = consistency->request;
   auto match = router_.match(request.method, request.path);
-  if (match.outcome != http::Match::Outcome::found) {
+  const auto is_text = [](std::string_view part) { return base::json::text::is_utf8(part); };
+  if (match.outcome != http::Match::Outcome::found ||
+      !std::all_of(match.parameter.begin(), match.parameter.end(), is_text)) {
     write(routing_problem(match, request), prepared.answer);
     return prepared;
   }

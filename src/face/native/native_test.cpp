@@ -25,6 +25,12 @@ TEST_F(NativeTest, TellsPathsFromMethods) {
   }
   out = refused({.method = Method::get, .path = "/api/v1/jobs/%zz", .body = ""});
   expect_problem(out, {"", 400, "bad_path", ""});
+  for (const char* path : {"/api/v1/jobs/%ff", "/api/v1/queues/a%c3", "/api/v1/workers/%80"}) {
+    out = refused({.method = Method::get, .path = path, .body = ""});
+    expect_problem(out, {path, 400, "bad_utf8", ""});
+  }
+  out = refused({.method = Method::get, .path = "/api/v1/queues", .body = "", .query = "glob=%ff"});
+  expect_problem(out, {"", 400, "bad_utf8", ""});
 }
 
 TEST_F(NativeTest, TakesJsonOnly) {

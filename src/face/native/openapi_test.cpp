@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/json_reader.hpp"
+#include "face/native/access.hpp"
 #include "face/native/native_test_support.hpp"
 
 namespace jobbie::face {
@@ -35,7 +36,8 @@ Operations routed() {
 }
 
 /// The operations of one path; its other members are passed over.
-void add_path(base::json::Reader& json, const std::string& path, Operations& out) {
+void add_path(base::json::Reader& json, const std::string& path, Operations& out,
+              std::string_view status) {
   static constexpr std::array<std::string_view, 8> kMethods = {"get",     "put",  "post",  "delete",
                                                                "options", "head", "patch", "trace"};
   std::string_view member;
@@ -46,12 +48,15 @@ void add_path(base::json::Reader& json, const std::string& path, Operations& out
     const bool is_method = std::ranges::find(kMethods, member) != kMethods.end();
     ASSERT_TRUE(json.value(raw));
     if (!is_method) continue;
+    const auto responses = base::json::member(raw, "responses").value_or("{}");
+    if (!status.empty() && !base::json::member(responses, status)) continue;
     std::ranges::transform(method, method.begin(), [](char c) { return char(c - 'a' + 'A'); });
     EXPECT_TRUE(out.insert(operation(method, path)).second) << method << " " << path;
   }
 }
 
-Operations described() {
+/// With `status`, those that may answer it.
+Operations described(std::string_view status = {}) {
   Operations out;
   const auto text = native::openapi_json();
   base::json::Reader json(text);
@@ -64,7 +69,7 @@ Operations described() {
       continue;
     }
     EXPECT_TRUE(json.begin_object());
-    while (json.next_member(name)) add_path(json, std::string(name), out);
+    while (json.next_member(name)) add_path(json, std::string(name), out, status);
   }
   EXPECT_FALSE(json.failed());
   return out;
@@ -83,6 +88,22 @@ TEST_F(OpenApiTest, DescribesEveryRouteAndNoOther) {
   EXPECT_GE(described().size(), 70U);
   EXPECT_EQ(missing(routed(), described()), "") << "routes that api/openapi.yaml does not have";
   EXPECT_EQ(missing(described(), routed()), "") << "operations that no route answers";
+}
+
+TEST_F(OpenApiTest, TellsWhichOperationsAskForKeys) {
+  Operations keyed;
+  Operations scoped;
+  Operations open;
+  for (const auto& route : native_routes()) {
+    using Need = native::Access::Need;
+    const auto need = native::access_of(route.method, route.pattern).need;
+    const auto name = operation(http::method_name(route.method), route.pattern);
+    (need == Need::nothing ? open : keyed).insert(name);
+    if (need == Need::scope) scoped.insert(name);
+  }
+  EXPECT_EQ(missing(keyed, described("401")), "");
+  EXPECT_EQ(missing(scoped, described("403")), "");
+  for (const auto& one : open) EXPECT_FALSE(described("401").contains(one)) << one;
 }
 
 TEST_F(OpenApiTest, IsGivenOnceToWhoKeepsIt) {

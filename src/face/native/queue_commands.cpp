@@ -1,5 +1,4 @@
 // POST /api/v1/queues/{queue}/… and DELETE: actions on a queue, and its settings. Groups likewise.
-#include "base/json_text.hpp"
 #include "face/native/manage.hpp"
 #include "face/native/words.hpp"
 #include "model/limits.hpp"
@@ -28,19 +27,9 @@ Outcome act_on_queue(const Input& input, QueueAction action, const Told& told) {
   return act(input, command::QueueCommand{.queue = Blob(input.id), .action = action}, told);
 }
 
-Outcome act_on_group(const Input& input, const command::GroupCommand& command, const Told& told) {
-  if (!base::json::text::is_utf8(input.id))
-    return std::unexpected(Problem{.status = 400,
-                                   .code = "bad_utf8",
-                                   .detail = "The group's name is not UTF-8.",
-                                   .field = "group"});
-  return act(input, command, told);
-}
-
 Outcome act_on_group(const Input& input, GroupAction action, const Told& told) {
   if (auto problem = refuse_details(input)) return std::unexpected(*std::move(problem));
-  return act_on_group(input, command::GroupCommand{.group = Blob(input.id), .action = action},
-                      told);
+  return act(input, command::GroupCommand{.group = Blob(input.id), .action = action}, told);
 }
 
 /// The beginning of an answer that tells a setting.
@@ -281,9 +270,8 @@ Outcome group_cancel(const Input& input) {
         return body.boolean(command.include_active);
       }) && body.finish()))
     return std::unexpected(body.problem());
-  return act_on_group(
-      input, command,
-      {.subject = "group", .name = input.id, .status = "cancelled", .affected = true});
+  return act(input, command,
+             {.subject = "group", .name = input.id, .status = "cancelled", .affected = true});
 }
 
 }  // namespace jobbie::face::native

@@ -125,7 +125,7 @@ constexpr Shape<model::GroupView> kGroupShape{
 }  // namespace
 
 Outcome queues(const Input& input) {
-  auto page = read_page(input);
+  auto page = read_page(input, kQueueShape.list);
   if (!page) return std::unexpected(page.error());
   auto exchange = std::make_unique<ListExchange<call::QueueRow>>(input.inbox, kQueueShape);
   exchange->query = call::QueuesQuery{.page = *std::move(page), .only = {}};
@@ -141,7 +141,7 @@ Outcome queue(const Input& input) {
 }
 
 Outcome groups(const Input& input) {
-  auto page = read_page(input);
+  auto page = read_page(input, kGroupShape.list);
   if (!page) return std::unexpected(page.error());
   auto exchange = std::make_unique<ListExchange<model::GroupView>>(input.inbox, kGroupShape);
   exchange->query = call::GroupsQuery{*std::move(page)};

@@ -138,14 +138,15 @@ Outcome schedules(const Input& input) {
   const auto given = Parameters::read(input.request.query, {"cursor", "limit"});
   if (!given) return std::unexpected(given.error());
   std::string after;
-  if (auto problem = given->cursor(after)) return std::unexpected(*std::move(problem));
+  if (auto problem = given->cursor(kScheduleShape.list, after))
+    return std::unexpected(*std::move(problem));
   std::uint64_t limit = kMostRows;
   if (auto problem = given->integer("limit", 1, kMostRows, limit))
     return std::unexpected(*std::move(problem));
   call::SchedulesQuery query{.after = {}, .limit = limit, .only = {}};
   if (!after.empty()) {
     const auto id = base::ScheduleId::parse(after);
-    if (!id) return std::unexpected(bad_parameter("cursor", "is none that this list gave"));
+    if (!id) return std::unexpected(bad_cursor());
     query.after = *id;
   }
   auto exchange =

@@ -1,22 +1,25 @@
 // Searches and lists: POST /api/v1/jobs/search, GET /api/v1/jobs, /api/v1/dead, /api/v1/batches.
-#include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
 #include "base/json_writer.hpp"
 #include "face/fields.hpp"
 #include "face/native/endpoints.hpp"
-#include "http/percent.hpp"
+#include "face/parameters.hpp"
 
 namespace jobbie::face::native {
 namespace {
 
 using base::json::Writer;
 
+constexpr std::string_view kBatches = "batches";
+
 class JobSearch final : public Exchange {
  public:
   JobSearch(call::Inbox& inbox, search::Request request)
-      : Exchange(inbox), sort_(request.sort), order_(request.order) {
+      : Exchange(inbox),
+        asked_{.sort = request.sort, .order = request.order, .filter_hash = request.filter_hash} {
     query = call::SearchQuery{std::move(request)};
   }
 
@@ -34,7 +37,7 @@ class JobSearch final : public Exchange {
     json.member("total_is_at_least").boolean(page.total_is_at_least);
     json.member("cursor");
     if (page.next)
-      json.plain(search::write_cursor(sort_, order_, *page.next));
+      json.plain(search::write_cursor(asked_, *page.next));
     else
       json.null();
     json.member("has_more").boolean(page.next.has_value());
@@ -42,11 +45,9 @@ class JobSearch final : public Exchange {
     json.end_object();
   }
 
-  search::Sort sort_;
-  search::Order order_;
+  search::Request asked_;  ///< what the cursor needs of it
 };
 
-/// Their cursor is the id of the last batch shown.
 class BatchList final : public Exchange {
  public:
   using Exchange::Exchange;
@@ -57,12 +58,12 @@ class BatchList final : public Exchange {
     if (found == nullptr) return write(Problem{}, out);
     Writer json(out.body);
     json.begin_object();
-    json.member("batches").begin_array();
+    json.member(kBatches).begin_array();
     for (const auto& batch : found->batches) write_batch_record(json, batch);
     json.end_array();
     json.member("cursor");
     if (found->more)
-      json.id(found->batches.back().id);
+      json.plain(cursor_after(kBatches, found->batches.back().id.sequence()));
     else
       json.null();
     json.member("has_more").boolean(found->more);
@@ -79,13 +80,6 @@ bool is_syntax(std::string_view code) {
   return code == "bad_json" || code == "bad_utf8" || code == "too_deep";
 }
 
-Problem bad_parameter(std::string_view name, std::string_view rest) {
-  return {.status = 422,
-          .code = "invalid",
-          .detail = fmt::format("{} {}.", name, rest),
-          .field = std::string(name)};
-}
-
 /// The code as one that lives as long as the program.
 const char* known_code(std::string_view code) {
   static constexpr const char* kCodes[] = {"bad_json",   "bad_utf8",   "too_deep",
@@ -98,12 +92,14 @@ const char* known_code(std::string_view code) {
 
 }  // namespace
 
-Problem filter_problem(const search::Fault& fault, std::string_view prefix) {
+Problem filter_problem(const search::Fault& fault, std::string_view prefix, std::size_t begin) {
   Problem problem{.status = is_syntax(fault.code) ? 400 : 422,
                   .code = known_code(fault.code),
                   .detail = fault.message,
                   .field = fault.field,
                   .position = fault.position};
+  // That of a bad expression is the place within the expression.
+  if (problem.position && fault.code != search::kBadJq) *problem.position += begin;
   if (fault.code == "unknown_field") {
     const auto names = search::field_names();
     const auto meant = nearest_name(fault.field, names);
@@ -116,15 +112,6 @@ Problem filter_problem(const search::Fault& fault, std::string_view prefix) {
   return problem;
 }
 
-std::expected<search::Parameters, Problem> parameters_of(const http::Request& request) {
-  auto parameters = http::query_parameters(request.query);
-  if (parameters) return *std::move(parameters);
-  return std::unexpected(
-      Problem{.status = 400,
-              .code = "bad_query",
-              .detail = "The query has a malformed escape, or too many parameters."});
-}
-
 Outcome search_jobs(const Input& input) {
   // A search without a body is one without conditions.
   return search_for(input, input.request.body.empty() ? search::Request{}
@@ -132,13 +119,13 @@ Outcome search_jobs(const Input& input) {
 }
 
 Outcome list_jobs(const Input& input) {
-  const auto parameters = parameters_of(input.request);
+  const auto parameters = read_query(input.request.query);
   if (!parameters) return std::unexpected(parameters.error());
   return search_for(input, search::read_parameters(*parameters));
 }
 
 Outcome list_dead(const Input& input) {
-  auto parameters = parameters_of(input.request);
+  auto parameters = read_query(input.request.query);
   if (!parameters) return std::unexpected(std::move(parameters).error());
   for (const auto& [name, value] : *parameters)
     if (name == "state") return std::unexpected(bad_parameter(name, "is always dead here"));
@@ -147,33 +134,21 @@ Outcome list_dead(const Input& input) {
 }
 
 Outcome list_batches(const Input& input) {
-  const auto parameters = parameters_of(input.request);
-  if (!parameters) return std::unexpected(parameters.error());
+  static constexpr std::array<std::string_view, 2> kStatuses = {"pending", "finished"};
+  const auto given = Parameters::read(input.request.query, {"status", "cursor", "limit"});
+  if (!given) return std::unexpected(given.error());
   call::BatchesQuery query;
-  for (const auto& [name, value] : *parameters) {
-    if (name == "status") {
-      if (value != "pending" && value != "finished")
-        return std::unexpected(bad_parameter(name, "must be pending or finished"));
-      query.finished = value == "finished";
-    } else if (name == "cursor") {
-      const auto id = base::BatchId::parse(value);
-      if (!id)
-        return std::unexpected(Problem{.status = 422,
-                                       .code = "bad_cursor",
-                                       .detail = "cursor was not made here.",
-                                       .field = name});
-      query.before = id->sequence();
-    } else if (name == "limit") {
-      const auto request = search::read_parameters({{name, value}});
-      if (!request) return std::unexpected(filter_problem(request.error()));
-      query.limit = request->limit;
-    } else {
-      return std::unexpected(
-          Problem{.status = 422,
-                  .code = "unknown_field",
-                  .detail = fmt::format("There is no parameter \"{}\" here.", shown(name)),
-                  .field = std::string(shown(name))});
-    }
+  std::uint64_t limit = query.limit;
+  if (auto problem = given->cursor(kBatches, query.before))
+    return std::unexpected(*std::move(problem));
+  if (auto problem = given->integer("limit", 1, search::kMaxLimit, limit))
+    return std::unexpected(*std::move(problem));
+  query.limit = static_cast<std::uint32_t>(limit);
+  if (!given->text("status").empty()) {
+    std::size_t status = 0;
+    if (auto problem = given->choice("status", kStatuses, status))
+      return std::unexpected(*std::move(problem));
+    query.finished = kStatuses[status] == "finished";
   }
   auto exchange = std::make_unique<BatchList>(input.inbox);
   exchange->query = query;

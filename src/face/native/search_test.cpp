@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "face/native/native_test_support.hpp"
+#include "face/parameters.hpp"
 
 namespace jobbie::face {
 namespace {
@@ -88,9 +89,12 @@ TEST_F(SearchTest, BadParametersAreRefusedByName) {
       {"/api/v1/jobs", {"statte=dead", 422, "unknown_field", "statte"}},
       {"/api/v1/jobs", {"limit=many", 422, "invalid", "limit"}},
       {"/api/v1/jobs", {"queue=%zz", 400, "bad_query", ""}},
+      {"/api/v1/jobs", {"group=%ff", 400, "bad_utf8", ""}},
+      {"/api/v1/jobs", {"ids=,,,", 422, "invalid", "ids"}},
       {"/api/v1/dead", {"state=pending", 422, "invalid", "state"}},
       {"/api/v1/batches", {"status=half", 422, "invalid", "status"}},
       {"/api/v1/batches", {"cursor=x", 422, "bad_cursor", "cursor"}},
+      {"/api/v1/batches", {"cursor=" + cursor_after("queues", 7), 422, "bad_cursor", "cursor"}},
       {"/api/v1/batches", {"queue=q", 422, "unknown_field", "queue"}},
   };
   for (const auto& [path, bad] : cases) {
@@ -129,6 +133,10 @@ TEST_F(SearchTest, APageAndItsCursor) {
   const auto next =
       posted(R"({"sort":"priority","limit":1,"cursor":")" + member_of(out, "cursor") + "\"}");
   EXPECT_EQ(next.after, found.page.next);
+  const auto other = refused(
+      {.path = "/api/v1/jobs/search",
+       .body = R"({"sort":"priority","queue":"q","cursor":")" + member_of(out, "cursor") + "\"}"});
+  expect_problem(other, {"", 422, "bad_cursor", "cursor"});
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // /api/v1/webhooks: who is told of which events, and what became of it.
-#include <charconv>
-
 #include "base/url.hpp"
 #include "command/event.hpp"
 #include "face/native/manage.hpp"
@@ -13,6 +11,8 @@ using base::json::Writer;
 
 constexpr Fields kWebhookFields(std::to_array<std::string_view>({"url", "events", "queue", "secret",
                                                                  "active"}));
+/// That of `secret`: there is to be none.
+constexpr std::uint64_t kSecretMayBeNull = 1U << 3;
 constexpr std::array<std::string_view, 3> kDeliveryStates = {"pending", "delivered", "failed"};
 
 void write_webhook(Writer& json, const model::WebhookRecord& webhook, base::Instant /*now*/) {
@@ -110,7 +110,7 @@ class DeliveryList final : public Exchange {
     json.end_array();
     json.member("cursor");
     if (page->more)
-      json.plain(cursor_after(std::to_string(page->rows.back().id.sequence())));
+      json.plain(cursor_after(webhook_.text(), page->rows.back().id.sequence()));
     else
       json.null();
     json.member("has_more").boolean(page->more);
@@ -158,22 +158,28 @@ std::expected<command::PutWebhook, Problem> read_webhook(const Input& input) {
   if (auto problem = refuse_parameters(input.request.query))
     return std::unexpected(*std::move(problem));
   command::PutWebhook command;
+  command.keep_secret = true;
   auto& spec = command.spec;
   Body body(input.request.body);
-  const bool read = body.object(kWebhookFields, [&](std::size_t i) {
-    switch (i) {
-      case 0:
-        return read_url(body, spec.url);
-      case 1:
-        return read_events(body, spec.events);
-      case 2:
-        return body.text(spec.queue);
-      case 3:
-        return body.text(spec.secret);
-      default:
-        return body.boolean(spec.active);
-    }
-  });
+  const auto is_null = [&] { return body.reader().peek() == base::json::Kind::null; };
+  const bool read = body.object(
+      kWebhookFields,
+      [&](std::size_t i) {
+        switch (i) {
+          case 0:
+            return read_url(body, spec.url);
+          case 1:
+            return read_events(body, spec.events);
+          case 2:
+            return body.text(spec.queue);
+          case 3:
+            command.keep_secret = false;
+            return is_null() ? body.reader().null() : body.text(spec.secret);
+          default:
+            return body.boolean(spec.active);
+        }
+      },
+      kSecretMayBeNull);
   if (!read || !body.finish() || (spec.url.empty() && !body.refuse_missing("url")))
     return std::unexpected(body.problem());
   return command;
@@ -203,6 +209,7 @@ Outcome webhook(const Input& input) {
 Outcome webhook_create(const Input& input) {
   auto command = read_webhook(input);
   if (!command) return std::unexpected(command.error());
+  command->keep_secret = false;
   return call_with(std::make_unique<WebhookChanged>(input.inbox, 201), *std::move(command));
 }
 
@@ -212,7 +219,6 @@ Outcome webhook_update(const Input& input) {
   auto command = read_webhook(input);
   if (!command) return std::unexpected(command.error());
   command->webhook = *id;
-  command->keep_secret = command->spec.secret.empty();
   return call_with(std::make_unique<WebhookChanged>(input.inbox, 200), *std::move(command));
 }
 
@@ -237,12 +243,9 @@ Outcome deliveries(const Input& input) {
   const auto given = Parameters::read(input.request.query, {"cursor", "limit", "state"});
   if (!given) return std::unexpected(given.error());
   call::DeliveriesQuery query{.webhook = *id};
-  std::string after;
-  if (auto problem = given->cursor(after)) return std::unexpected(*std::move(problem));
-  const auto* end = after.data() + after.size();
-  const auto parsed = std::from_chars(after.data(), end, query.before);
-  if (!after.empty() && (parsed.ec != std::errc{} || parsed.ptr != end || query.before == 0))
-    return std::unexpected(bad_parameter("cursor", "is none that this list gave"));
+  // Each webhook's deliveries are a list of their own.
+  if (auto problem = given->cursor(id->text(), query.before))
+    return std::unexpected(*std::move(problem));
   std::uint64_t limit = 100;
   if (auto problem = given->integer("limit", 1, kMostRows, limit))
     return std::unexpected(*std::move(problem));

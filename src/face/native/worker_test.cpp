@@ -113,7 +113,7 @@ TEST_F(WorkerTest, NamesWhatIsWrongInAFetch) {
   const std::vector<BadCase> cases = {
       {"", 400, "bad_json", ""},
       {"{}", 422, "missing_field", "queues"},
-      {R"({"queues":[]})", 400, "invalid", "queues"},
+      {R"({"queues":[]})", 422, "invalid", "queues"},
       {R"({"queues":"q"})", 422, "wrong_type", "queues"},
       {R"({"queues":["a b"]})", 400, "invalid", "queues"},
       {R"({"queues":["q"],"timeout":61})", 422, "invalid", "timeout"},

@@ -1,4 +1,6 @@
 // GET and POST /api/v1/workers, GET and DELETE /api/v1/workers/{id}.
+#include <algorithm>
+
 #include "face/native/manage.hpp"
 #include "model/limits.hpp"
 
@@ -7,7 +9,9 @@ namespace {
 
 using base::json::Writer;
 
-void write_worker_row(Writer& json, const model::WorkerRecord& worker, base::Instant now) {
+/// `grant` null: the caller's key is for all queues.
+void write_worker(Writer& json, const model::WorkerRecord& worker, base::Instant now,
+                  const call::Grant* grant) {
   const auto& spec = worker.spec;
   const auto stated = [&json](std::string_view name, std::uint32_t value) {
     json.member(name);
@@ -20,14 +24,23 @@ void write_worker_row(Writer& json, const model::WorkerRecord& worker, base::Ins
   json.member("id").string(spec.id.view());
   write_text(json, "hostname", spec.hostname);
   write_text(json, "name", spec.name);
-  write_texts(json, "queues", spec.queues);
+  auto queues = spec.queues;
+  const auto is_hidden = [&](const base::Blob& queue) { return !grant->meets(queue.view()); };
+  if (grant != nullptr) std::erase_if(queues, is_hidden);
+  write_texts(json, "queues", queues);
   write_texts(json, "roles", spec.roles);
   write_texts(json, "tags", spec.tags);
   stated("concurrency", spec.concurrency);
   stated("cores", spec.cores);
   stated("ram_mb", spec.ram_mb);
   json.member("draining").boolean(spec.draining);
-  json.member("active").number(worker.active);
+  // How many of its jobs are in which queue is not known.
+  const auto is_covered = [&](const base::Blob& queue) { return grant->covers(queue.view()); };
+  json.member("active");
+  if (grant == nullptr || std::all_of(spec.queues.begin(), spec.queues.end(), is_covered))
+    json.number(worker.active);
+  else
+    json.null();
   json.member("started_at").instant(worker.started_at);
   json.member("last_heartbeat").instant(worker.last_seen);
   json.member("silent").boolean(worker.last_seen + model::limits::kWorkerSilence <= now);
@@ -37,8 +50,11 @@ void write_worker_row(Writer& json, const model::WorkerRecord& worker, base::Ins
 constexpr Shape<model::WorkerRecord> kWorkerShape{
     .list = "workers",
     .what = "worker",
-    .write = write_worker_row,
-    .name = [](const model::WorkerRecord& worker) { return std::string(worker.spec.id.view()); }};
+    .write = [](Writer& json, const model::WorkerRecord& worker,
+                base::Instant now) { write_worker(json, worker, now, nullptr); },
+    .name = [](const model::WorkerRecord& worker) { return std::string(worker.spec.id.view()); },
+    .write_part = [](Writer& json, const model::WorkerRecord& worker, base::Instant now,
+                     const call::Grant& grant) { write_worker(json, worker, now, &grant); }};
 
 constexpr Fields kWorkerFields(
     std::to_array<std::string_view>({"worker_id", "hostname", "name", "queues", "roles", "tags",
@@ -72,7 +88,7 @@ bool read_worker_field(Body& body, std::size_t field, model::WorkerSpec& worker)
 }  // namespace
 
 Outcome workers(const Input& input) {
-  auto page = read_page(input);
+  auto page = read_page(input, kWorkerShape.list);
   if (!page) return std::unexpected(page.error());
   auto exchange = std::make_unique<ListExchange<model::WorkerRecord>>(input.inbox, kWorkerShape);
   exchange->query = call::WorkersQuery{.page = *std::move(page), .only = {}};
