@@ -120,4 +120,31 @@ export const screens = {
     await page.keyboard.press('Enter')
     await dialog(page).getByText('Clear emails.send').waitFor()
   },
+
+  async 'charts draw their curves, and tell what the pointer is at'({ open }) {
+    const { page, go } = await open()
+    await go('/')
+    const chart = page.locator('.chart').first()
+    const legend = page.locator('.legend').first()
+    await chart.locator('path.c1').waitFor({ state: 'attached' })
+    assert.match(await chart.locator('path.c0').getAttribute('d'), /^M56.0 [\d.]+L/)
+    assert.equal(await chart.locator('circle').count(), 0)
+    const latest = await legend.locator('span').last().textContent()
+    await chart.hover({ position: { x: 60, y: 90 } })
+    await chart.locator('circle.c2').waitFor()
+    assert.notEqual(await legend.locator('span').last().textContent(), latest)
+    await page.mouse.move(5, 5)
+    await chart.locator('circle').first().waitFor({ state: 'detached' })
+    // Whole hours are whole where the person is.
+    await go('/?range=24h&zone=Asia/Kolkata')
+    const hours = chart.locator('text[text-anchor=middle]')
+    await hours.first().waitFor()
+    for (const text of await hours.allTextContents()) assert.match(text, /^\d\d:00$/)
+    // The chart is as wide as its place.
+    await page.setViewportSize({ width: 800, height: 800 })
+    await page.waitForFunction(() => {
+      const chart = document.querySelector('.chart')
+      return Math.abs(Number(/h([\d.]+)/.exec(chart.querySelector('path').getAttribute('d'))[1]) + 72 - chart.clientWidth) < 1
+    })
+  },
 }
