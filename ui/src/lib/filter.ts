@@ -27,6 +27,7 @@ export const FIELDS: Field[] = [
   { name: 'created_after', label: 'Created after', kind: 'time', first: true },
   { name: 'created_before', label: 'Created before', kind: 'time', first: true },
   { name: 'has_errors', label: 'Errors', kind: 'choice', choices: [['', 'All'], ['true', 'With errors'], ['false', 'Without']] },
+  { name: 'error_group', label: 'Error group', kind: 'text', hint: '387d30a58634e9c0' },
   { name: 'attempt_min', label: 'Attempts at least', kind: 'number' },
   { name: 'attempt_max', label: 'Attempts at most', kind: 'number' },
   { name: 'worker_id', label: 'Worker', kind: 'text' },
