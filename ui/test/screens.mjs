@@ -147,4 +147,35 @@ export const screens = {
       return Math.abs(Number(/h([\d.]+)/.exec(chart.querySelector('path').getAttribute('d'))[1]) + 72 - chart.clientWidth) < 1
     })
   },
+
+  async 'each attempt has its start and its length, and days are told apart'({ open, ids, mock }) {
+    if (mock) return
+    const { page, go } = await open()
+    const now = Date.now()
+    const at = (ago) => new Date(now - ago).toISOString()
+    const attempt = (attempt, ago, duration_ms, outcome, error = null) => ({ attempt, started_at: at(ago), ended_at: duration_ms && at(ago - duration_ms), duration_ms, outcome, error, worker_id: 'worker-1' })
+    let attempts = [attempt(1, 20_000, 4200, 'failed', 'SMTP timeout'), attempt(2, 5000, null, 'running')]
+    let timeline = [{ at: at(21_000), event: 'enqueued' }, { at: at(5000), event: 'started', attempt: 2, worker_id: 'worker-1' }]
+    await page.clock.setSystemTime(now)
+    await page.route(`**/api/v1/jobs/${ids.special}`, async (route) => {
+      const answer = await route.fetch()
+      await route.fulfill({ response: answer, json: { ...(await answer.json()), attempts, timeline } })
+    })
+    const rows = page.locator('section', { has: page.getByText('Attempt history') }).locator('tbody tr')
+    const cells = async (n) => (await rows.nth(n).locator('td').allTextContents()).map((text) => text.trim())
+    await go(`/jobs/${ids.special}`)
+    await rows.nth(1).waitFor()
+    if (new Date(now - 30_000).getUTCDate() === new Date(now).getUTCDate()) {
+      assert.deepEqual(await cells(0), ['1', at(20_000).slice(11, 19), '4.2 s', 'SMTP timeout', 'worker-1'])
+      assert.equal(await page.locator('.line li').count(), 2)
+    }
+    assert.equal((await cells(1))[3], 'running')
+    attempts = [attempt(1, 90_000_000, 90_000, 'failed', 'SMTP timeout'), attempt(2, 5000, 40, 'cancelled')]
+    timeline[0].at = at(90_000_000)
+    await go(`/jobs/${ids.special}`)
+    await rows.nth(1).waitFor()
+    assert.deepEqual((await cells(0)).slice(0, 3), ['1', at(90_000_000).slice(0, 19).replace('T', ' '), '1 m 30 s'])
+    assert.deepEqual((await cells(1)).slice(1, 4), [at(5000).slice(0, 19).replace('T', ' '), '40 ms', 'cancelled'])
+    assert.deepEqual(await page.locator('.line li.faint').allTextContents(), [at(90_000_000).slice(0, 10), at(5000).slice(0, 10)])
+  },
 }
