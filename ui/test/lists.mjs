@@ -184,4 +184,18 @@ export const lists = {
     await page.locator('tbody tr').nth(40).waitFor()
     await page.waitForFunction(() => scrollY > 800)
   },
+
+  async 'a job that leaves for another queue is told on the page of the old one'({ open, api, mock }) {
+    if (mock) return
+    const { page, go } = await open()
+    await api.post('/enqueue/batch', later('ui.leaves', 2))
+    const { jobs } = await api.post('/jobs/search', { queue: 'ui.leaves' })
+    await go('/queues/ui.leaves?charts=off')
+    await heading(page, '2 jobs')
+    await api.post(`/jobs/${jobs[0].id}/move`, { queue: 'ui.arrives' })
+    const row = page.locator('tr', { has: page.locator(`a[title=${jobs[0].id}]`) })
+    await row.getByRole('link', { name: 'moved' }).click()
+    await page.waitForURL('**/ui/queues/ui.arrives')
+    await heading(page, '1 job')
+  },
 }
