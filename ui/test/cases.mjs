@@ -357,6 +357,18 @@ export const tests = {
     await page.locator('tbody tr').first().waitFor()
     assert.equal(await page.locator('main').getByRole('button', { name: /^(Pause|Clear|Drain)$/ }).count(), 0)
     assert.equal(await page.getByRole('checkbox').count(), 0)
+    // Neither do keys and commands lead to what is refused in the end.
+    await page.keyboard.press('j')
+    await page.keyboard.press('x')
+    await page.keyboard.press('n')
+    await notice(page, 'New job: the key has not the scope produce')
+    assert.match(page.url(), /queues\/emails.send$/)
+    assert.equal(await page.getByRole('toolbar').count(), 0)
+    await page.keyboard.press('Control+k')
+    await page.getByRole('option', { name: 'Go to Queues' }).waitFor()
+    assert.equal(await page.getByRole('option', { name: /New job|Webhooks|all jobs found|Pause/ }).count(), 0)
+    await go('/new?queue=emails.send')
+    await page.getByRole('alert').getByText('This key may not enqueue jobs.').waitFor()
   },
 
   async 'what a server does not have is said quietly'({ open }) {

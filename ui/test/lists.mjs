@@ -1,5 +1,9 @@
 // Lists of jobs: what is searched for, what is acted upon, what is told of new ones.
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Server } from './server.mjs'
 
 const dialog = (page) => page.locator('dialog[open]')
 const heading = (page, text) => page.locator('h2', { hasText: text }).first().waitFor()
@@ -197,5 +201,37 @@ export const lists = {
     await row.getByRole('link', { name: 'moved' }).click()
     await page.waitForURL('**/ui/queues/ui.arrives')
     await heading(page, '1 job')
+  },
+
+  async 'a key for some queues acts on the jobs that were marked'({ open, binary, mock }) {
+    if (mock) return
+    const folder = mkdtempSync(join(tmpdir(), 'jobbie-ui-keys-'))
+    const secret = (name) => `${name}-secret-of-the-browser-tests`
+    writeFileSync(join(folder, 'keys'), `root:admin::${secret('root')}\nmail:manage:mail.*:${secret('mail')}\n`, { mode: 0o600 })
+    const server = await Server.start({ binary, flags: ['--auth-keys-file', join(folder, 'keys')] })
+    try {
+      const root = (path, body) => fetch(`${server.url}/api/v1${path}`, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json', authorization: `Bearer ${secret('root')}` } }).then((answer) => answer.json())
+      await root('/enqueue/batch', later('mail.ui', 3))
+      const { jobs } = await root('/jobs/search', { queue: 'mail.ui' })
+      const { page } = await open()
+      await page.addInitScript((key) => sessionStorage.setItem('jobbie.key', key), secret('mail'))
+      await page.goto(`${server.url}/ui/queues/mail.ui?charts=off`)
+      await page.getByLabel(`Select ${jobs[0].id}`).check()
+      await page.getByLabel(`Select ${jobs[2].id}`).check()
+      await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click()
+      await dialog(page).getByText('Preview (first 2)').waitFor()
+      await dialog(page).getByRole('button', { name: 'Delete 2 jobs' }).click()
+      await page.locator('.notices').getByText('2 jobs deleted').waitFor()
+      assert.deepEqual((await root('/jobs/search', { queue: 'mail.ui' })).jobs.map((job) => job.id), [jobs[1].id])
+      // Rows are read again with such a key as well.
+      await heading(page, '1 job')
+      await root(`/jobs/${jobs[1].id}/move`, { queue: 'other' })
+      await page.locator('tbody').getByText('gone').waitFor()
+      await page.goto(`${server.url}/ui/jobs`)
+      await page.getByText('it is for mail.* alone').waitFor()
+    } finally {
+      await server.end()
+      rmSync(folder, { recursive: true })
+    }
   },
 }
