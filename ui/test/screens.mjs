@@ -178,4 +178,31 @@ export const screens = {
     assert.deepEqual((await cells(1)).slice(1, 4), [at(5000).slice(0, 19).replace('T', ' '), '40 ms', 'cancelled'])
     assert.deepEqual(await page.locator('.line li.faint').allTextContents(), [at(90_000_000).slice(0, 10), at(5000).slice(0, 10)])
   },
+
+  async 'tables fit, whatever things are called'({ open, api, mock }) {
+    if (mock) return
+    const long = 'a-name-that-goes-on-for-the-nightly-reconciliation-of-everything-with-everything'
+    await api.post('/schedules', { name: long, queue: 'ui.fit', cron: '0 0 29 2 *', timezone: 'America/Argentina/ComodRivadavia', payload: {} }).catch(() => {})
+    await api.post('/enqueue', { queue: long, payload: {} })
+    await api.post('/fetch', { queues: [long], worker_id: `worker-${long}`, hostname: `ip-10-0-12-34.${long}.internal`, lease_duration: 60 })
+    await api.post(`/queues/${long}/pause`)
+    for (const width of [1280, 390]) {
+      const { page, go } = await open({ phone: width === 390 })
+      await page.setViewportSize({ width, height: 844 })
+      for (const path of ['/', '/queues', '/workers', '/schedules', '/keys', '/events', '/batches', '/jobs', '/errors']) {
+        await go(path)
+        await page.locator('tbody tr').first().waitFor()
+        await page.waitForTimeout(300)
+        const over = await page.evaluate(() => [...document.querySelectorAll('.scroll')].map((e) => e.scrollWidth - e.clientWidth))
+        assert.ok(over.every((n) => n <= 1), `${path} at ${width}: a table is ${over} px too wide`)
+      }
+      await go('/queues')
+      await page.locator('tr', { hasText: long }).getByText('paused').waitFor()
+      // Only some say how many jobs they take: then nobody knows how busy they are.
+      await go('/workers')
+      await page.getByText(`worker-${long}`).first().waitFor()
+      assert.equal(await page.getByText('% busy').count(), 0)
+    }
+    await api.ask('DELETE', `/queues/${long}?confirm=true`)
+  },
 }
