@@ -205,4 +205,23 @@ export const screens = {
     }
     await api.ask('DELETE', `/queues/${long}?confirm=true`)
   },
+
+  async 'what is on a screen stays where it is'({ open, ids, mock }) {
+    if (mock) return
+    for (const phone of [false, true]) {
+      const { page, go } = await open({ phone })
+      await page.addInitScript(() => {
+        globalThis.moved = 0
+        new PerformanceObserver((list) => list.getEntries().forEach((entry) => (globalThis.moved += entry.value))).observe({ type: 'layout-shift', buffered: true })
+      })
+      for (const path of ['/', '/queues/emails.send', '/jobs', `/jobs/${ids.pending}`]) {
+        await go(path)
+        await page.locator('main .panel').first().waitFor()
+        // Charts, and jobs that are new meanwhile, come within that time.
+        await page.waitForTimeout(2500)
+        const moved = await page.evaluate(() => globalThis.moved)
+        assert.ok(moved < 0.08, `${path} moves by ${moved}`)
+      }
+    }
+  },
 }
