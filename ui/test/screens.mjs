@@ -125,6 +125,7 @@ export const screens = {
     const { page, go } = await open()
     await go('/')
     const chart = page.locator('.chart').first()
+    assert.equal(await page.locator('.side .brand rect').last().evaluate((bar) => getComputedStyle(bar).fill), 'rgb(44, 155, 107)')
     const legend = page.locator('.legend').first()
     await chart.locator('path.c1').waitFor({ state: 'attached' })
     assert.match(await chart.locator('path.c0').getAttribute('d'), /^M56.0 [\d.]+L/)
@@ -196,6 +197,10 @@ export const screens = {
         const over = await page.evaluate(() => [...document.querySelectorAll('.scroll')].map((e) => e.scrollWidth - e.clientWidth))
         assert.ok(over.every((n) => n <= 1), `${path} at ${width}: a table is ${over} px too wide`)
       }
+      await go('/errors')
+      await page.locator('select.plain option', { hasText: long }).waitFor({ state: 'attached' })
+      const [row, select] = await Promise.all([page.locator('.head .row').boundingBox(), page.locator('select.plain').boundingBox()])
+      assert.ok(width === 390 || row.width - select.width < 1, 'the choice of a queue is at the edge')
       await go('/queues')
       await page.locator('tr', { hasText: long }).getByText('paused').waitFor()
       // Only some say how many jobs they take: then nobody knows how busy they are.
