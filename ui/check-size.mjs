@@ -15,7 +15,7 @@ const walk = (folder) => readdirSync(folder).flatMap((name) => {
 const files = new Map(walk(dist).map((path) => [relative(dist, path), readFileSync(path)]))
 const weight = new Map([...files].map(([name, bytes]) => [name, gzipSync(bytes, { level: 9 }).length]))
 
-// What the page names, what that imports at once, and the overview with its charts and events.
+// What the page names, what that imports at once, and the events.
 const first = new Set(['index.html'])
 const add = (name) => {
   if (first.has(name) || !files.has(name)) return
@@ -24,7 +24,7 @@ const add = (name) => {
   for (const [, from] of files.get(name).toString().matchAll(/(?:from|import)\s*["']\.\/([^"']+)["']/g)) add(join(dirname(name), from))
 }
 for (const [, path] of files.get('index.html').toString().matchAll(/(?:src|href)="\/ui\/([^"]+)"/g)) add(path)
-for (const name of files.keys()) if (/\/(Overview|plot|stream\.worker)-[^/]*\.js$/.test(name)) add(name)
+for (const name of files.keys()) if (/\/stream\.worker-[^/]*\.js$/.test(name)) add(name)
 
 const sum = (names) => [...names].reduce((total, name) => total + weight.get(name), 0)
 const kb = (n) => `${(n / 1024).toFixed(1)} KB`

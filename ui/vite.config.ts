@@ -1,6 +1,5 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig } from 'vite'
-import { lines } from './uplot-lines'
 
 // `JOBBIE_URL=http://127.0.0.1:8080 npm run dev` works on the screens against a running server or mock.
 const server = process.env.JOBBIE_URL ?? 'http://127.0.0.1:21300'
@@ -9,7 +8,7 @@ const LATER = /src\/(screens\/(?!Overview)|lib\/(cron|filter|kinds|scopes)|parts
 
 export default defineConfig({
   base: '/ui/',
-  plugins: [lines(), svelte()],
+  plugins: [svelte()],
   build: {
     target: 'es2022',
     minify: 'terser',
@@ -22,12 +21,10 @@ export default defineConfig({
     assetsInlineLimit: 0,
     rollupOptions: {
       output: {
-        // Three parts: what the first screen needs, the charts, and all other screens. Many small files
-        // would weigh a third more, since each is compressed by itself.
+        // Two parts: what the first screen needs, and all other screens. Many small files would
+        // weigh a third more, since each is compressed by itself.
         manualChunks(id) {
-          if (id.includes('uplot') || id.endsWith('parts/plot.ts')) return 'plot'
-          if (LATER.test(id)) return 'more'
-          return 'core'
+          return LATER.test(id) ? 'more' : 'core'
         },
       },
     },

@@ -311,7 +311,7 @@ const jobFull = (j) => ({
 })
 
 const problem = (status, code, detail, field) => ({ status, problem: { type: 'about:blank', title: code, status, code, detail, field } })
-const known = new Set(['queue', 'state', 'priority', 'tags', 'payload_contains', 'payload_jq', 'created_after', 'created_before', 'worker_id', 'has_errors', 'error_contains', 'batch_id', 'group', 'schedule_id', 'unique_key', 'expire_before', 'expire_after', 'scheduled_before', 'scheduled_after', 'started_after', 'started_before', 'completed_after', 'completed_before', 'failed_after', 'failed_before', 'attempt_min', 'attempt_max', 'job_id_prefix', 'ids', 'sort', 'order', 'cursor', 'limit'])
+const known = new Set(['queue', 'state', 'priority', 'tags', 'payload_contains', 'payload_jq', 'created_after', 'created_before', 'worker_id', 'has_errors', 'error_contains', 'error_group', 'batch_id', 'group', 'schedule_id', 'unique_key', 'expire_before', 'expire_after', 'scheduled_before', 'scheduled_after', 'started_after', 'started_before', 'completed_after', 'completed_before', 'failed_after', 'failed_before', 'attempt_min', 'attempt_max', 'job_id_prefix', 'ids', 'sort', 'order', 'cursor', 'limit'])
 function find(filter) {
   for (const key of Object.keys(filter)) if (!known.has(key)) throw problem(422, 'unknown_field', `There is no field "${key}" here.`, key)
   const states = filter.state == null ? null : [].concat(filter.state)
@@ -329,6 +329,7 @@ function find(filter) {
     if (filter.tags && !Object.entries(filter.tags).every(([k, v]) => j.tags[k] === v)) continue
     if (filter.payload_contains && !j.payload.includes(filter.payload_contains)) continue
     if (filter.error_contains && !j.errors.some((e) => e.error.includes(filter.error_contains))) continue
+    if (filter.error_group && !(['dead', 'retrying'].includes(j.state) && j.errors.length && fingerprint(j) === filter.error_group)) continue
     if (filter.has_errors != null && filter.has_errors !== j.errors.length > 0) continue
     if (filter.worker_id && j.worker !== filter.worker_id) continue
     if (filter.batch_id && j.batch_id !== filter.batch_id) continue
@@ -443,14 +444,15 @@ function stats(q) {
   out.points = out.enqueued.length
   return out
 }
+const pattern = (error) => error.replace(/\d+/g, '#')
+const fingerprint = (j) => [...(j.queue + pattern(j.errors.at(-1).error))].reduce((h, c) => (h * 33n + BigInt(c.charCodeAt(0))) & 0xffffffffffffffffn, 5381n).toString(16).padStart(16, '0')
 function errorGroups(q) {
   const groups = new Map()
   for (const j of jobs.values()) {
     if (!(j.state === 'dead' || j.state === 'retrying') || !j.errors.length || (q && j.queue !== q)) continue
     const error = j.errors.at(-1).error
-    const pattern = error.replace(/\d+/g, '#')
-    const key = j.queue + pattern
-    const g = groups.get(key) ?? { fingerprint: [...key].reduce((h, c) => (h * 33n + BigInt(c.charCodeAt(0))) & 0xffffffffffffffffn, 5381n).toString(16).padStart(16, '0'), queue: j.queue, pattern, error, count: 0, dead: 0, retrying: 0, first: Infinity, last: 0, job_ids: [] }
+    const key = fingerprint(j)
+    const g = groups.get(key) ?? { fingerprint: key, queue: j.queue, pattern: pattern(error), error, count: 0, dead: 0, retrying: 0, first: Infinity, last: 0, job_ids: [] }
     g.count++; g[j.state]++; g.first = Math.min(g.first, j.errors[0].at); g.last = Math.max(g.last, j.errors.at(-1).at)
     if (g.job_ids.length < 5) g.job_ids.push(j.id)
     groups.set(key, g)

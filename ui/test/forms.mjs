@@ -34,11 +34,15 @@ export const forms = {
     if (mock) return
     await server.down()
     await page.getByRole('alert').getByText('The server is not answering').waitFor()
+    // Nor is a change meanwhile a wrong one.
+    await page.getByLabel('Time', { exact: true }).fill('10:30')
+    await page.waitForTimeout(600)
+    assert.equal(await page.getByText('cannot be reached').count(), 0)
     await server.up()
     const again = page.waitForResponse((r) => r.url().endsWith(id) && r.ok())
     await page.getByRole('alert').waitFor({ state: 'detached' })
     await again
-    await page.waitForTimeout(200)
+    await page.locator('.body-line', { hasText: ' 10:30' }).first().waitFor()
     assert.equal(await page.getByLabel('Unique key').inputValue(), 'mine')
   },
 

@@ -1,5 +1,9 @@
 // Lists of jobs: what is searched for, what is acted upon, what is told of new ones.
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Server } from './server.mjs'
 
 const dialog = (page) => page.locator('dialog[open]')
 const heading = (page, text) => page.locator('h2', { hasText: text }).first().waitFor()
@@ -87,8 +91,15 @@ export const lists = {
     await go('/errors?queue=ui.names')
     await page.getByRole('button', { name: 'Retry' }).click()
     await dialog(page).getByRole('button', { name: 'Retry 12 jobs' }).waitFor()
-    await dialog(page).getByText('Every error with this text is meant').waitFor()
     await dialog(page).locator('.chip', { hasText: 'can\'t let user' }).waitFor()
+    // More than the server names, and others whose text has theirs in it.
+    await bury(api, 'ui.alike', Array.from({ length: 14 }, (_, n) => (n < 2 ? `db: read timeout after ${n} s on primary` : `timeout after ${n} s`)))
+    await go('/errors?queue=ui.alike')
+    await page.locator('tbody tr').first().getByRole('button', { name: 'Retry' }).click()
+    await dialog(page).getByRole('button', { name: 'Retry 12 jobs' }).click()
+    await dialog(page).waitFor({ state: 'detached' })
+    const { jobs } = await api.post('/jobs/search', { queue: 'ui.alike', state: ['dead'] })
+    assert.deepEqual(jobs.map((job) => job.last_error.slice(0, 3)), ['db:', 'db:'])
   },
 
   async 'a bulk query is frozen by the clock of the server'({ open, api, mock }) {
@@ -176,5 +187,51 @@ export const lists = {
     await page.goBack()
     await page.locator('tbody tr').nth(40).waitFor()
     await page.waitForFunction(() => scrollY > 800)
+  },
+
+  async 'a job that leaves for another queue is told on the page of the old one'({ open, api, mock }) {
+    if (mock) return
+    const { page, go } = await open()
+    await api.post('/enqueue/batch', later('ui.leaves', 2))
+    const { jobs } = await api.post('/jobs/search', { queue: 'ui.leaves' })
+    await go('/queues/ui.leaves?charts=off')
+    await heading(page, '2 jobs')
+    await api.post(`/jobs/${jobs[0].id}/move`, { queue: 'ui.arrives' })
+    const row = page.locator('tr', { has: page.locator(`a[title=${jobs[0].id}]`) })
+    await row.getByRole('link', { name: 'moved' }).click()
+    await page.waitForURL('**/ui/queues/ui.arrives')
+    await heading(page, '1 job')
+  },
+
+  async 'a key for some queues acts on the jobs that were marked'({ open, binary, mock }) {
+    if (mock) return
+    const folder = mkdtempSync(join(tmpdir(), 'jobbie-ui-keys-'))
+    const secret = (name) => `${name}-secret-of-the-browser-tests`
+    writeFileSync(join(folder, 'keys'), `root:admin::${secret('root')}\nmail:manage:mail.*:${secret('mail')}\n`, { mode: 0o600 })
+    const server = await Server.start({ binary, flags: ['--auth-keys-file', join(folder, 'keys')] })
+    try {
+      const root = (path, body) => fetch(`${server.url}/api/v1${path}`, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json', authorization: `Bearer ${secret('root')}` } }).then((answer) => answer.json())
+      await root('/enqueue/batch', later('mail.ui', 3))
+      const { jobs } = await root('/jobs/search', { queue: 'mail.ui' })
+      const { page } = await open()
+      await page.addInitScript((key) => sessionStorage.setItem('jobbie.key', key), secret('mail'))
+      await page.goto(`${server.url}/ui/queues/mail.ui?charts=off`)
+      await page.getByLabel(`Select ${jobs[0].id}`).check()
+      await page.getByLabel(`Select ${jobs[2].id}`).check()
+      await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click()
+      await dialog(page).getByText('Preview (first 2)').waitFor()
+      await dialog(page).getByRole('button', { name: 'Delete 2 jobs' }).click()
+      await page.locator('.notices').getByText('2 jobs deleted').waitFor()
+      assert.deepEqual((await root('/jobs/search', { queue: 'mail.ui' })).jobs.map((job) => job.id), [jobs[1].id])
+      // Rows are read again with such a key as well.
+      await heading(page, '1 job')
+      await root(`/jobs/${jobs[1].id}/move`, { queue: 'other' })
+      await page.locator('tbody').getByText('gone').waitFor()
+      await page.goto(`${server.url}/ui/jobs`)
+      await page.getByText('it is for mail.* alone').waitFor()
+    } finally {
+      await server.end()
+      rmSync(folder, { recursive: true })
+    }
   },
 }

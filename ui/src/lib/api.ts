@@ -402,7 +402,7 @@ function query(parameters: Record<string, string | number | undefined | null>): 
 }
 
 export const api = {
-  whoami: () => get<{ auth: boolean; scopes: string[]; key?: { id: string; name: string } | null }>('/whoami'),
+  whoami: () => get<{ auth: boolean; scopes: string[]; queues?: string[]; key?: { id: string; name: string } | null }>('/whoami'),
   queues: () => all<'queues', Queue>('queues'),
   queue: (name: string) => get<Queue>(`/queues/${at(name)}`, NO_RAW),
   queueAction: (name: string, action: string, body: unknown = {}) =>

@@ -1,6 +1,6 @@
 // A search as it stands in the address, as the server takes it, and as a person says it.
 import { absolute } from './format'
-import type { Filter } from './api'
+import type { BulkOperation, Filter } from './api'
 
 export interface Field {
   name: string
@@ -27,6 +27,7 @@ export const FIELDS: Field[] = [
   { name: 'created_after', label: 'Created after', kind: 'time', first: true },
   { name: 'created_before', label: 'Created before', kind: 'time', first: true },
   { name: 'has_errors', label: 'Errors', kind: 'choice', choices: [['', 'All'], ['true', 'With errors'], ['false', 'Without']] },
+  { name: 'error_group', label: 'Error group', kind: 'text', hint: '387d30a58634e9c0' },
   { name: 'attempt_min', label: 'Attempts at least', kind: 'number' },
   { name: 'attempt_max', label: 'Attempts at most', kind: 'number' },
   { name: 'worker_id', label: 'Worker', kind: 'text' },
@@ -84,6 +85,9 @@ export function describe(filter: Filter): string[] {
   }
   return said
 }
+
+/** change priority to high */
+export const inWords = ({ action, move_to_queue: queue, priority }: BulkOperation) => `${action.replaceAll('_', ' ')}${queue ? ` to ${queue}` : ''}${priority == null ? '' : ` to ${priority}`}`
 
 /** A moment as `<input type=datetime-local>` shows it in the chosen zone, and back. */
 export const toInput = (iso: string, zone: string) => (Date.parse(iso) ? absolute(iso, zone).replace(' ', 'T') : '')

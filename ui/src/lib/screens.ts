@@ -1,5 +1,6 @@
 // The screens: their place in the address, in the menu, and the keys that lead there.
 import type { Component } from 'svelte'
+import { session } from './session.svelte'
 
 export interface Screen {
   name: string
@@ -8,10 +9,12 @@ export interface Screen {
   icon: string
   section: number
   load: () => Promise<{ default: Component<Record<string, never>> }>
+  /** The scope without which there is nothing to do. */
+  needs?: 'produce' | 'admin'
 }
 
-const screen = (name: string, path: string, key: string, icon: string, section: number, load: () => Promise<unknown>) =>
-  ({ name, path, key, icon, section, load }) as Screen
+const screen = (name: string, path: string, key: string, icon: string, section: number, load: () => Promise<unknown>, needs?: Screen['needs']) =>
+  ({ name, path, key, icon, section, load, needs }) as Screen
 
 // Icons are paths on a field of 16 by 16, stroked.
 export const SCREENS: Screen[] = [
@@ -26,10 +29,12 @@ export const SCREENS: Screen[] = [
   screen('Workers', '/workers', 'w', 'M2.5 3.5h11v4h-11zM2.5 9.5h11v3h-11zM5 5.5h.1M5 11h.1', 2, () => import('../screens/Workers.svelte')),
   screen('Cluster', '/cluster', 'c', 'M8 5.5a1.7 1.7 0 1 0 0-3.4 1.7 1.7 0 0 0 0 3.4zM3.5 13.8a1.7 1.7 0 1 0 0-3.4 1.7 1.7 0 0 0 0 3.4zM12.5 13.8a1.7 1.7 0 1 0 0-3.4 1.7 1.7 0 0 0 0 3.4zM7.2 5.3l-2.8 5.3M8.8 5.3l2.8 5.3M5.2 12.1h5.6', 2, () => import('../screens/Cluster.svelte')),
   screen('Events', '/events', 'v', 'M2 8h2M6 8h.1M9 8h.1M12 8h2M4 4.5h8M4 11.5h8', 2, () => import('../screens/Events.svelte')),
-  screen('Webhooks', '/webhooks', 'h', 'M6.5 9.5l3-3M7 4.5l1.5-1.5a3 3 0 0 1 4.5 4.5L11.5 9M9 11.5L7.5 13A3 3 0 0 1 3 8.5L4.5 7', 2, () => import('../screens/Webhooks.svelte')),
+  screen('Webhooks', '/webhooks', 'h', 'M6.5 9.5l3-3M7 4.5l1.5-1.5a3 3 0 0 1 4.5 4.5L11.5 9M9 11.5L7.5 13A3 3 0 0 1 3 8.5L4.5 7', 2, () => import('../screens/Webhooks.svelte'), 'admin'),
   screen('Keys', '/keys', 'k', 'M10.5 9a3.5 3.5 0 1 0-3.3-2.3L2.5 11.4v2.1h2.6v-1.8h1.8V9.9l1-1A3.5 3.5 0 0 0 10.5 9zM11 5.5h.1', 2, () => import('../screens/Keys.svelte')),
-  screen('New job', '/new', 'n', 'M8 3v10M3 8h10', 3, () => import('../screens/NewJob.svelte')),
+  screen('New job', '/new', 'n', 'M8 3v10M3 8h10', 3, () => import('../screens/NewJob.svelte'), 'produce'),
 ]
+
+export const mayOpen = ({ needs }: Screen) => (needs === 'admin' ? session.mayAdmin : needs !== 'produce' || session.mayProduce)
 
 const DETAILS: Record<string, Screen['load']> = {
   queues: () => import('../screens/Queue.svelte') as never,

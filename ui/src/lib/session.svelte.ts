@@ -18,6 +18,7 @@ class Session {
   scopes = $state<string[] | null>(null)
   /** Of the key in use. */
   keyId = $state('')
+  queues = $state<string[]>(['*'])
 
   get readOnly() {
     return this.scopes !== null && !this.scopes.includes('manage') && !this.scopes.includes('admin')
@@ -27,6 +28,10 @@ class Session {
   }
   get mayAdmin() {
     return this.scopes === null || this.scopes.includes('admin')
+  }
+  /** The key is for some queues: what is asked for has to name them. */
+  get limited() {
+    return !this.mayAdmin && !this.queues.includes('*')
   }
   refused() {
     if (!this.#later) this.wanted = true
