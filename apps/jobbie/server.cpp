@@ -163,6 +163,12 @@ base::Result<std::unique_ptr<node::Node>> open_node(const Settings& settings,
   return node::Node::open(std::move(options));
 }
 
+/// Nothing: any. With keys, or where everybody may come, the key or the network decides.
+std::optional<std::vector<std::string>> names_for_browsers(const Settings& settings) {
+  if (settings.auth || !is_loopback(parse_address(settings.http)->host)) return std::nullopt;
+  return settings.allow_host;
+}
+
 }  // namespace
 
 int run_server(const Settings& settings) {
@@ -186,10 +192,7 @@ int run_server(const Settings& settings) {
                              .max_batch_bytes = batch_bytes,
                              .version = std::string(kVersion),
                              .require_keys = settings.auth});
-  // With keys, or where everybody may come anyway, it is the key or the network that decides.
-  std::optional<std::vector<std::string>> names;
-  if (!settings.auth && is_loopback(parse_address(settings.http)->host)) names = settings.allow_host;
-  ui::Site site(face, std::move(names));
+  ui::Site site(face, names_for_browsers(settings));
   effects::AllowList allow;
   for (const auto& host : settings.webhook_allow)
     if (auto added = allow.add(host); !added) return refuse_to_start(journal, added.error());

@@ -339,7 +339,8 @@ TEST(JsonCanonical, GivesOneTextForEverySpelling) {
       {"1e21", "1000000000000000000000"},
       {"1e-21", "0.000000000000000000001"},
       {"9007199254740993", "9007199254740993.0"},
-      {R"({"a":1,"b":[1,{}]})", R"({ "b" : [ 1.0 , { } ], "a" : 1 })", R"({"a":2,"b":[1,{}],"\u0061":1})"},
+      {R"({"a":1,"b":[1,{}]})", R"({ "b" : [ 1.0 , { } ], "a" : 1 })",
+       R"({"a":2,"b":[1,{}],"\u0061":1})"},
       {"[]", "[ ]"},
       {"true", " true"},
       {"null", "null "},
@@ -352,9 +353,24 @@ TEST(JsonCanonical, GivesOneTextForEverySpelling) {
 }
 
 TEST(JsonCanonical, KeepsDifferentValuesApart) {
-  const std::vector<std::string> all = {"1",     "-1",   "10",  "0.1", "1e22", "1e23", R"("1")",
-                                        "true",  "null", "[]",  "{}",  "[1]",  "[[1]]", R"(["1"])",
-                                        R"("")", R"({"a":1})", R"({"a":2})", "9007199254740992",
+  const std::vector<std::string> all = {"1",
+                                        "-1",
+                                        "10",
+                                        "0.1",
+                                        "1e22",
+                                        "1e23",
+                                        R"("1")",
+                                        "true",
+                                        "null",
+                                        "[]",
+                                        "{}",
+                                        "[1]",
+                                        "[[1]]",
+                                        R"(["1"])",
+                                        R"("")",
+                                        R"({"a":1})",
+                                        R"({"a":2})",
+                                        "9007199254740992",
                                         "9007199254740993"};
   for (const auto& a : all)
     for (const auto& b : all) EXPECT_EQ(canonical(a) == canonical(b), a == b) << a << " " << b;

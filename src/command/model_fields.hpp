@@ -114,9 +114,8 @@ struct Fields<model::JobSpec> {
 template <>
 struct Fields<model::JobError> {
   using S = model::JobError;
-  static constexpr auto list =
-      std::tuple(&S::ordinal, &S::attempt, &S::at, &S::error, &S::backtrace, &S::worker,
-                 &S::started_at, &S::retry_at);
+  static constexpr auto list = std::tuple(&S::ordinal, &S::attempt, &S::at, &S::error,
+                                          &S::backtrace, &S::worker, &S::started_at, &S::retry_at);
 };
 template <>
 struct Fields<model::JobRecord> {

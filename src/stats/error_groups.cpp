@@ -26,7 +26,8 @@ void keep_latest(ErrorGroup& group, const Failed& failed) {
 
 void ErrorGrouping::add(const Failed& failed) {
   ++examined_;
-  auto key = std::pair(std::string(failed.queue.view()), model::normalise_error(failed.error.view()));
+  auto key =
+      std::pair(std::string(failed.queue.view()), model::normalise_error(failed.error.view()));
   auto found = groups_.find(key);
   if (found == groups_.end()) {
     if (groups_.size() >= kMaxErrorGroups) {

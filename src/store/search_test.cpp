@@ -120,9 +120,8 @@ class SearchTest : public ::testing::Test {
     if (below(6) == 0) {
       const auto queue = "q" + std::to_string(below(4));
       filter.error_group = model::fingerprint_of(queue, "SMTP #%");
-      out.rules.push_back([queue](const auto& j) {
-        return !j.errors.empty() && j.spec.queue.view() == queue;
-      });
+      out.rules.push_back(
+          [queue](const auto& j) { return !j.errors.empty() && j.spec.queue.view() == queue; });
     }
     if (below(6) == 0) {
       filter.group = "g";

@@ -7,11 +7,13 @@ namespace jobbie::ui {
 namespace {
 
 TEST(HostNames, AddressesAndLocalNamesAreOurOwn) {
-  for (const char* host : {"", "localhost", "LOCALHOST:8080", "localhost.", "127.0.0.1:8080", "10.1.2.3", "[::1]:8080",
-                           "[::1]", "jobbie", "queue:80", "a.localhost:8080", "a.LocalHost."})
+  for (const char* host :
+       {"", "localhost", "LOCALHOST:8080", "localhost.", "127.0.0.1:8080", "10.1.2.3", "[::1]:8080",
+        "[::1]", "jobbie", "queue:80", "a.localhost:8080", "a.LocalHost."})
     EXPECT_TRUE(is_own_name(host)) << host;
-  for (const char* host : {"evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example",
-                           "evillocalhost.example", ".localhost", "1.2.3.4.nip.io"})
+  for (const char* host :
+       {"evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example",
+        "evillocalhost.example", ".localhost", "1.2.3.4.nip.io"})
     EXPECT_FALSE(is_own_name(host)) << host;
 }
 

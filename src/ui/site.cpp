@@ -121,9 +121,10 @@ std::optional<Response> answer(const Request& request) {
 
 void Site::handle(const Request& request, http::Responder responder) {
   if (names_ && is_foreign_name(request, *names_))
-    return responder.send(refusal(403, "foreign_host",
-                                  "Browsers reach this server as localhost or by its address; other "
-                                  "names are allowed by --allow-host."));
+    return responder.send(
+        refusal(403, "foreign_host",
+                "Browsers reach this server as localhost or by its address; other "
+                "names are allowed by --allow-host."));
   if (auto response = answer(request)) return responder.send(*std::move(response));
   api_.handle(request, std::move(responder));
 }
