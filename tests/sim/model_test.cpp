@@ -239,7 +239,7 @@ TEST_F(ModelTest, AGapExtendsLeasesThatHadNotEnded) {
 
 TEST(WorkloadOverModel, ReachesEverything) {
   Coverage coverage;
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Rng rng(seed);
     const Personality personality = draw_personality(rng);
     Model model(personality.options);

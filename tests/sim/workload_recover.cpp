@@ -9,10 +9,13 @@ Entry Workload::recover() {
   for (const auto& [name, queue] : model_.queues()) {
     const Blob& blob = queue.record.name;
     entry.commands.emplace_back(command::QueueCommand{blob, command::QueueAction::resume});
-    for (const Blob& per : {Blob{}, pool::pers.front()}) {
-      entry.commands.emplace_back(command::SetConcurrency{blob, std::nullopt, per});
-      entry.commands.emplace_back(command::SetThrottle{blob, std::nullopt, {}, per});
-    }
+    const auto& settings = queue.record.settings;
+    for (const auto& limit : {settings.concurrency, settings.concurrency_per})
+      if (limit)
+        entry.commands.emplace_back(command::SetConcurrency{blob, std::nullopt, limit->per});
+    for (const auto& limit : {settings.throttle, settings.throttle_per})
+      if (limit)
+        entry.commands.emplace_back(command::SetThrottle{blob, std::nullopt, {}, limit->per});
   }
   for (const auto& group : model_.paused_groups())
     entry.commands.emplace_back(
