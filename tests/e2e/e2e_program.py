@@ -169,10 +169,12 @@ class Settings(EndToEnd):
             self.assertEqual(ask(server, host, **browser)[0], status, host)
         self.assertIn("foreign_host", ask(server, "evil.example", "/ui/", **browser)[1])
         self.assertEqual(ask(server, "evil.example")[0], 200, "not a browser")
+        server.stop()
 
         server = self.serve(["--allow-host", "jobs.example,queue.example"])
         for host, status in (("queue.example", 200), ("Jobs.Example:443", 200), ("evil.example", 403)):
             self.assertEqual(ask(server, host, **browser)[0], status, host)
+        server.stop()
 
         self.assertEqual(ask(self.serve(["--auth"]), "evil.example", **browser)[0], 401)
 
