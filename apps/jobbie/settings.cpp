@@ -215,9 +215,14 @@ base::Result<void> check(const Settings& s) {
   return {};
 }
 
-}  // namespace
-
-namespace {
+/// With commas, or the flag several times.
+void add_list(CLI::App& server, const char* name, std::vector<std::string>& target,
+              const char* variable, const char* what) {
+  server.add_option(name, target, what)
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->envname(variable);
+}
 
 void declare_cluster(CLI::App& server, Settings& s) {
   const auto text = [&server](const char* name, std::string& target, const char* variable,
@@ -229,10 +234,7 @@ void declare_cluster(CLI::App& server, Settings& s) {
   text("--advertise", s.advertise, "JOBBIE_ADVERTISE", "The same as the other nodes reach it");
   text("--advertise-http", s.advertise_http, "JOBBIE_ADVERTISE_HTTP",
        "URL or HOST:PORT of the API as others reach it");
-  server.add_option("--peers", s.peers, "HOST:PORT of the other nodes, with commas")
-      ->delimiter(',')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->envname("JOBBIE_PEERS");
+  add_list(server, "--peers", s.peers, "JOBBIE_PEERS", "HOST:PORT of the other nodes, with commas");
   text("--discover", s.discover, "JOBBIE_DISCOVER", "dns: find the other nodes by a name");
   text("--discover-name", s.discover_name, "JOBBIE_DISCOVER_NAME",
        "The name that stands for all nodes, such as a headless service");
@@ -299,20 +301,12 @@ void declare_settings(CLI::App& server, Settings& s) {
       .add_option("--auth-keys-file", s.auth_keys_file,
                   "Keys to begin with, one name:scopes:queues:secret a line; implies --auth")
       ->envname("JOBBIE_AUTH_KEYS_FILE");
-  server
-      .add_option("--allow-host", s.allow_host,
-                  "Names, besides localhost and addresses, by which browsers may reach a server "
-                  "without keys on loopback: that of a proxy before it")
-      ->delimiter(',')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->envname("JOBBIE_ALLOW_HOST");
-  server
-      .add_option("--webhook-allow", s.webhook_allow,
-                  "Hosts, addresses or blocks (10.1.0.0/16) that webhooks may reach although they "
-                  "are not public")
-      ->delimiter(',')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->envname("JOBBIE_WEBHOOK_ALLOW");
+  add_list(server, "--allow-host", s.allow_host, "JOBBIE_ALLOW_HOST",
+           "Names, besides localhost and addresses, by which browsers may reach a server without "
+           "keys on loopback: that of a proxy before it");
+  add_list(server, "--webhook-allow", s.webhook_allow, "JOBBIE_WEBHOOK_ALLOW",
+           "Hosts, addresses or blocks (10.1.0.0/16) that webhooks may reach although they are not "
+           "public");
   server
       .add_option("--otlp-endpoint", s.otlp_endpoint,
                   "URL of an OpenTelemetry collector (OTLP over HTTP) that gets spans of jobs")

@@ -1,4 +1,5 @@
 // One job at a time: enqueue, inspect, why, retry, requeue, cancel, move, priority, delete.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -175,9 +176,12 @@ void print_job(const Session& session, const client::Document& job) {
   print_errors(job["errors"]);
   if (!job["timeline"].items().empty()) {
     fmt::print("\nTimeline:\n");
-    for (const auto& event : job["timeline"].items())
-      fmt::print("  {}  {}{}\n", event["at"].text(), event["event"].text(),
+    for (const auto& event : job["timeline"].items()) {
+      std::string what = event["event"].text();
+      std::replace(what.begin(), what.end(), '_', ' ');
+      fmt::print("  {}  {}{}\n", event["at"].text(), what,
                  event["detail"].is_null() ? "" : ": " + printable(event["detail"].text()));
+    }
   }
 }
 

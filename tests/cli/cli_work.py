@@ -49,6 +49,13 @@ class Work(Cli):
         self.assertEqual(result[1], "x" + result[0] + "y")
         self.assertEqual(result[2:], [job_id, "1"])
 
+    def test_a_failed_attempt_is_told(self):
+        job_id = self.enqueue()
+        self.run_cli("work", self.queue, "--once", "--quiet", "--", "false")
+        told = self.out("inspect", job_id)
+        for line in ("enqueued", "started", "failed: exit code 1", "retry scheduled: in 5s"):
+            self.assertIn(f"  {line}\n", told)
+
     def test_large_results(self):
         """All of it, or a failure that says why: never a part."""
         job_id = self.enqueue()
