@@ -8,6 +8,7 @@
 
 #include "base/json.hpp"
 #include "base/json_writer.hpp"
+#include "base/terminal_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/suggest.hpp"
 #include "log/disk.hpp"
@@ -73,7 +74,7 @@ int check_database(const std::string& data_dir, bool json) {
                json_of(*findings));
     return sound ? 0 : 1;
   }
-  for (const auto& finding : *findings) fmt::print("{}\n", finding);
+  for (const auto& finding : *findings) fmt::print("{}\n", jobbie::base::printable(finding));
   if (sound) fmt::print("{}/jobbie.db is sound\n", data_dir);
   return sound ? 0 : 1;
 }
@@ -86,7 +87,7 @@ void add_output(CLI::App* command, std::string& output) {
 int parse_failed(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() != 0)
     if (const auto said = jobbie::cli::unknown_command(app)) {
-      fmt::print(stderr, "jobbie: {}\n", *said);
+      fmt::print(stderr, "jobbie: {}\n", jobbie::base::printable(*said, jobbie::base::Lines::many));
       return 2;
     }
   return app.exit(error) == 0 ? 0 : 2;

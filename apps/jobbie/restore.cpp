@@ -3,9 +3,11 @@
 #include "restore.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <system_error>
 
@@ -14,12 +16,14 @@
 
 #include "base/json_writer.hpp"
 #include "base/result.hpp"
+#include "base/rfc3339.hpp"
 #include "cli/session.hpp"
 #include "log/disk.hpp"
 #include "log/log.hpp"
 #include "store/files.hpp"
 #include "store/install.hpp"
 #include "store/store.hpp"
+#include "store/turn_back.hpp"
 
 namespace jobbie::app {
 namespace {
@@ -85,6 +89,7 @@ class Restore {
 
   [[nodiscard]] std::uint64_t index() const { return index_; }
   [[nodiscard]] const std::string& aside() const { return aside_; }
+  [[nodiscard]] const std::optional<store::TurnedBack>& turned_back() const { return turned_back_; }
 
  private:
   Outcome<void> look_at_file() {
@@ -124,6 +129,8 @@ class Restore {
         !fs::copy_file(options_.file, database, error))
       return failed("cannot copy to " + stage_.string() + ": " + error.message());
     if (auto sound = check(database); !sound) return sound;
+    if (options_.reset_clock)
+      if (auto reset = reset_clock(database); !reset) return reset;
     if (auto begun = begin_log(); !begun) return begun;
     if (auto synced = store::sync_file(database); !synced) return failed(synced.error());
     if (auto synced = store::sync_folder_of(database); !synced) return failed(synced.error());
@@ -142,6 +149,14 @@ class Restore {
     std::string message = options_.file + " is damaged; nothing was restored:";
     for (const auto& finding : *findings) message += "\n  " + finding;
     return failed(std::move(message));
+  }
+
+  /// The log begins anew, so its time may be an earlier one.
+  Outcome<void> reset_clock(const std::string& database) {
+    auto turned = store::turn_back(database, {std::int64_t{std::time(nullptr)} * 1000});
+    if (!turned) return failed(turned.error());
+    turned_back_ = *turned;
+    return turned_back_ ? check(database) : Outcome<void>{};
   }
 
   Outcome<void> begin_log() {
@@ -196,6 +211,7 @@ class Restore {
   std::uint64_t index_ = 0;
   std::vector<fs::path> old_;
   std::string aside_;
+  std::optional<store::TurnedBack> turned_back_;
   bool made_folder_ = false;
 };
 
@@ -207,6 +223,8 @@ void declare_restore(CLI::App& command, RestoreOptions& options) {
   command.add_option("--node", options.node,
                      "Name of the node in its log; the server there is to have the same --node");
   command.add_flag("--force", options.force, "Put aside what is in the directory");
+  command.add_flag("--reset-clock", options.reset_clock,
+                   "Turn the log's time back to this machine's clock, if it is ahead");
   command.add_option("-o,--output", options.output, "table, json or ndjson")
       ->check(CLI::IsMember({"table", "json", "ndjson"}));
   command.footer(
@@ -232,11 +250,18 @@ int restore(const RestoreOptions& options) {
     json.member("moved_to");
     restore.aside().empty() ? static_cast<void>(json.null())
                             : static_cast<void>(json.string(restore.aside()));
+    json.member("time_before");
+    restore.turned_back() ? static_cast<void>(json.instant(restore.turned_back()->from))
+                          : static_cast<void>(json.null());
     json.end_object();
     fmt::print("{}\n", out);
     return cli::kDone;
   }
   fmt::print("restored {} to {}, log index {}\n", options.file, options.data_dir, restore.index());
+  if (restore.turned_back())
+    fmt::print("the log's time was {} and is {} now\n",
+               base::format_rfc3339(restore.turned_back()->from),
+               base::format_rfc3339(restore.turned_back()->to));
   if (!restore.aside().empty()) fmt::print("What was there is in {}.\n", restore.aside());
   fmt::print("Start it with: jobbie server --data-dir {}{}\n", options.data_dir,
              options.node.empty() ? "" : " --node " + options.node);

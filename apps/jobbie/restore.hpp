@@ -12,8 +12,9 @@ namespace jobbie::app {
 struct RestoreOptions {
   std::string file;
   std::string data_dir;
-  std::string node;    ///< the name of the only member of the new cluster
-  bool force = false;  ///< what is in the directory is put aside
+  std::string node;          ///< the name of the only member of the new cluster
+  bool force = false;        ///< what is in the directory is put aside
+  bool reset_clock = false;  ///< the log's time goes back to the machine's, where it is ahead
   std::string output = "table";
 };
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <optional>
 #include <pthread.h>
 #include <signal.h>
@@ -14,14 +15,18 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "base/byte_size.hpp"
 #include "base/duration.hpp"
 #include "certificate_watch.hpp"
+#include "descriptors.hpp"
 #include "effects/trace_exporter.hpp"
 #include "effects/webhook_sender.hpp"
 #include "face/native/native.hpp"
 #include "http/server.hpp"
 #include "keys.hpp"
+#include "memory.hpp"
 #include "node/node.hpp"
+#include "secret_files.hpp"
 #include "ui/site.hpp"
 #include "version.hpp"
 
@@ -34,6 +39,11 @@ using base::Level;
 constexpr base::Duration kDrainTime = base::seconds(5);
 /// What a batch request may weigh beside its payloads being bounded one by one.
 constexpr std::size_t kBatchBody = std::size_t{32} << 20;
+/// So that a body of that size fits while others are being read.
+constexpr std::size_t kBodyRoom = std::size_t{8} << 20;
+/// However little memory there is.
+constexpr std::uint64_t kLeastCache = std::uint64_t{2} << 20;
+constexpr std::uint64_t kLeastPassing = std::uint64_t{8} << 20;
 /// Of the cluster, in characters.
 constexpr std::size_t kLeastSecret = 16;
 
@@ -144,23 +154,84 @@ base::Result<node::ClusterOptions> cluster_options(const Settings& settings) {
   return cluster;
 }
 
+node::MemoryOptions memory_options(const Settings& settings) {
+  node::MemoryOptions options;
+  options.bounds = node::find_memory_bounds();
+  options.limit = base::parse_byte_size(settings.memory)->of(options.bounds.smallest());
+  options.heap = heap_reader();
+  return options;
+}
+
+/// Where there is little, what passes through takes less too.
+void share_memory(node::Options& options) {
+  const std::uint64_t limit = options.memory.limit;
+  if (limit == 0) return;
+  auto& bounds = options.bounds;
+  options.cache_bytes =
+      std::min<std::size_t>(options.cache_bytes, std::max(kLeastCache, limit / 16));
+  bounds.intake_bytes =
+      std::min<std::size_t>(bounds.intake_bytes, std::max(kLeastPassing, limit / 8));
+  bounds.unstored_bytes = std::min(bounds.unstored_bytes, std::max(kLeastPassing, limit / 8));
+}
+
+/// Of requests that are being read: no more than `most`.
+std::size_t share_of_memory(const Settings& settings, std::size_t most) {
+  const auto limit = memory_options(settings).limit;
+  return limit == 0 ? most
+                    : std::min<std::size_t>(
+                          most, std::max<std::uint64_t>(kBatchBody + kBodyRoom, limit / 8));
+}
+
 base::Result<std::unique_ptr<node::Node>> open_node(const Settings& settings,
+                                                    const Descriptors& descriptors,
                                                     base::Journal& journal) {
   node::Options options;
+  options.memory = memory_options(settings);
+  settle_allocator(options.memory.bounds);
   options.data_dir = settings.data_dir;
   options.name = settings.node;
   options.log_retain_bytes = settings.log_retain_bytes;
   options.election_timeout = *base::parse_duration(settings.election_timeout);
+  options.limits = {.queues = settings.max_queues,
+                    .queues_per_key = settings.max_queues_per_key,
+                    .idempotency_keys_per_key = settings.max_idempotency_keys_per_key};
+  options.forget_queues_after = *base::parse_duration(settings.forget_queues_after);
   if (settings.cluster) {
     auto cluster = cluster_options(settings);
     if (!cluster) return std::unexpected(cluster.error());
     options.cluster = *std::move(cluster);
+    options.cluster->strangers = descriptors.strangers;
   }
   options.segment_bytes = settings.segment_bytes;
   options.cache_bytes = settings.cache_bytes;
+  share_memory(options);
   options.journal = &journal;
   options.on_fatal = [&journal](const base::Error& error) { give_up(journal, error); };
-  return node::Node::open(std::move(options));
+  try {
+    return node::Node::open(std::move(options));
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(base::Error{
+        .code = "out_of_memory",
+        .message = "The jobs that live need more memory than this process may have: raise its "
+                   "limits (cgroup, ulimit -d, ulimit -v), or start it on a larger machine."});
+  }
+}
+
+http::ServerOptions http_options(const Settings& settings, const Descriptors& descriptors,
+                                 base::Journal& journal) {
+  const Address address = *parse_address(settings.http);
+  http::ServerOptions options{.host = address.host,
+                              .port = address.port,
+                              .threads = settings.io_threads,
+                              .limits = {.connections = descriptors.connections,
+                                         .connections_per_address = descriptors.per_address},
+                              .access_log = access_log(journal, settings.access_log),
+                              .tls = {}};
+  options.limits.held_bytes = share_of_memory(settings, options.limits.held_bytes);
+  options.limits.total_answer_bytes = share_of_memory(settings, options.limits.total_answer_bytes);
+  if (!settings.tls_cert.empty())
+    options.tls = http::TlsFiles{.certificate = settings.tls_cert, .key = settings.tls_key};
+  return options;
 }
 
 /// Nothing: any. With keys, or where everybody may come, the key or the network decides.
@@ -177,7 +248,11 @@ int run_server(const Settings& settings) {
   const bool tls = !settings.tls_cert.empty();
   const Signals signals(tls);
   base::Journal journal(STDERR_FILENO, *base::parse_level(settings.log_level));
-  auto node = open_node(settings, journal);
+  if (auto fine = check_secret_files(settings, journal); !fine)
+    return refuse_to_start(journal, fine.error());
+  const auto descriptors = prepare_descriptors(settings, journal);
+  if (!descriptors) return refuse_to_start(journal, descriptors.error());
+  auto node = open_node(settings, *descriptors, journal);
   if (!node) return refuse_to_start(journal, node.error());
 
   std::optional<KeyKeeper> keeper;
@@ -197,14 +272,7 @@ int run_server(const Settings& settings) {
   for (const auto& host : settings.webhook_allow)
     if (auto added = allow.add(host); !added) return refuse_to_start(journal, added.error());
   const Address address = *parse_address(settings.http);
-  http::ServerOptions options{.host = address.host,
-                              .port = address.port,
-                              .threads = settings.io_threads,
-                              .limits = {},
-                              .access_log = access_log(journal, settings.access_log),
-                              .tls = {}};
-  if (tls) options.tls = http::TlsFiles{.certificate = settings.tls_cert, .key = settings.tls_key};
-  auto server = http::Server::listen(std::move(options), site);
+  auto server = http::Server::listen(http_options(settings, *descriptors, journal), site);
   if (!server) return refuse_to_start(journal, server.error());
   std::optional<CertificateWatch> certificate;
   if (tls) certificate.emplace(**server, settings, journal);

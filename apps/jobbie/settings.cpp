@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <toml++/toml.h>
 
+#include "base/byte_size.hpp"
 #include "base/duration.hpp"
 #include "base/url.hpp"
 
@@ -20,6 +21,7 @@ namespace {
 constexpr std::uint64_t kLeastSegment = std::uint64_t{4} << 20;
 constexpr std::uint64_t kMostSegment = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMostPayload = std::uint64_t{16} << 20;
+constexpr std::uint64_t kLeastMemory = std::uint64_t{32} << 20;
 constexpr std::uint32_t kMostThreads = 64;
 constexpr std::uint32_t kMostNodes = 32;
 constexpr base::Duration kLeastElection = base::milliseconds(100);
@@ -90,7 +92,12 @@ std::vector<Key> keys_of(Settings& s) {
       key_for("max-payload-bytes", s.max_payload_bytes),
       key_for("segment-bytes", s.segment_bytes),
       key_for("cache-bytes", s.cache_bytes),
+      key_for("memory", s.memory),
       key_for("io-threads", s.io_threads),
+      key_for("max-queues", s.max_queues),
+      key_for("max-queues-per-key", s.max_queues_per_key),
+      key_for("max-idempotency-keys-per-key", s.max_idempotency_keys_per_key),
+      key_for("forget-queues-after", s.forget_queues_after),
       key_for("access-log", s.access_log),
       key_for("insecure", s.insecure),
       key_for("auth", s.auth),
@@ -185,6 +192,23 @@ base::Result<void> check_cluster(const Settings& s) {
   return {};
 }
 
+base::Result<void> check_limits(const Settings& s) {
+  namespace limits = model::limits;
+  const auto within = [](std::uint32_t value, std::size_t most) {
+    return value >= 1 && value <= most;
+  };
+  if (!within(s.max_queues, limits::kMostQueues))
+    return std::unexpected(bad("--max-queues must lie between 1 and 1000000"));
+  if (!within(s.max_queues_per_key, limits::kMostQueues))
+    return std::unexpected(bad("--max-queues-per-key must lie between 1 and 1000000"));
+  if (!within(s.max_idempotency_keys_per_key, limits::kIdempotencyKeys))
+    return std::unexpected(bad("--max-idempotency-keys-per-key must lie between 1 and 10000000"));
+  const auto after = base::parse_duration(s.forget_queues_after);
+  if (!after || after->ms < 0)
+    return std::unexpected(bad("--forget-queues-after must be a duration such as 1h; 0s: never"));
+  return {};
+}
+
 base::Result<void> check(const Settings& s) {
   if (s.data_dir.empty()) return std::unexpected(bad("--data-dir must not be empty"));
   if (!base::parse_level(s.log_level))
@@ -193,8 +217,13 @@ base::Result<void> check(const Settings& s) {
     return std::unexpected(bad("--segment-bytes must lie between 4 MiB and 1 GiB"));
   if (s.max_payload_bytes == 0 || s.max_payload_bytes > kMostPayload)
     return std::unexpected(bad("--max-payload-bytes must lie between 1 and 16 MiB"));
+  const auto memory = base::parse_byte_size(s.memory);
+  if (!memory) return std::unexpected(bad("--memory: " + memory.error().message));
+  if (memory->percent == 0 && memory->bytes < kLeastMemory)
+    return std::unexpected(bad("--memory must be at least 32M"));
   if (s.io_threads == 0 || s.io_threads > kMostThreads)
     return std::unexpected(bad("--io-threads must lie between 1 and 64"));
+  if (auto fine = check_limits(s); !fine) return fine;
   if (!s.otlp_endpoint.empty())
     if (const auto url = base::parse_url(s.otlp_endpoint); !url)
       return std::unexpected(bad("--otlp-endpoint: " + url.error().message));
@@ -222,6 +251,27 @@ void add_list(CLI::App& server, const char* name, std::vector<std::string>& targ
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->envname(variable);
+}
+
+void declare_limits(CLI::App& server, Settings& s) {
+  server.add_option("--max-queues", s.max_queues, "How many queues there may be")
+      ->envname("JOBBIE_MAX_QUEUES")
+      ->capture_default_str();
+  server
+      .add_option("--max-queues-per-key", s.max_queues_per_key,
+                  "How many of them a key for some queues only may make")
+      ->envname("JOBBIE_MAX_QUEUES_PER_KEY")
+      ->capture_default_str();
+  server
+      .add_option("--max-idempotency-keys-per-key", s.max_idempotency_keys_per_key,
+                  "How many idempotency keys are remembered of such a key")
+      ->envname("JOBBIE_MAX_IDEMPOTENCY_KEYS_PER_KEY")
+      ->capture_default_str();
+  server
+      .add_option("--forget-queues-after", s.forget_queues_after,
+                  "How long a queue without jobs and settings is kept; 0s: for ever")
+      ->envname("JOBBIE_FORGET_QUEUES_AFTER")
+      ->capture_default_str();
 }
 
 void declare_cluster(CLI::App& server, Settings& s) {
@@ -291,9 +341,16 @@ void declare_settings(CLI::App& server, Settings& s) {
   server.add_option("--cache-bytes", s.cache_bytes, "Cache of the database")
       ->envname("JOBBIE_CACHE_BYTES")
       ->capture_default_str();
+  server
+      .add_option("--memory", s.memory,
+                  "Memory up to which new jobs are taken: a size such as 2G, or a share of what "
+                  "the machine, its control group or the process's limits allow")
+      ->envname("JOBBIE_MEMORY")
+      ->capture_default_str();
   server.add_option("--io-threads", s.io_threads, "Threads that serve connections")
       ->envname("JOBBIE_IO_THREADS")
       ->capture_default_str();
+  declare_limits(server, s);
   server.add_flag("--access-log", s.access_log, "Log every request")->envname("JOBBIE_ACCESS_LOG");
   server.add_flag("--auth", s.auth, "Ask for an API key with every request")
       ->envname("JOBBIE_AUTH");

@@ -9,6 +9,7 @@
 
 #include "base/journal.hpp"
 #include "base/result.hpp"
+#include "model/limits.hpp"
 
 namespace CLI {
 class App;
@@ -30,7 +31,12 @@ struct Settings {
   std::uint64_t max_payload_bytes = std::uint64_t{1} << 20;
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
   std::uint64_t cache_bytes = std::uint64_t{32} << 20;
+  std::string memory = "70%";  ///< a size, or a share of what the system allows
   std::uint32_t io_threads = 1;
+  std::uint32_t max_queues = model::limits::kQueues;
+  std::uint32_t max_queues_per_key = model::limits::kQueuesPerKey;
+  std::uint32_t max_idempotency_keys_per_key = model::limits::kIdempotencyKeysPerKey;
+  std::string forget_queues_after = "1h";  ///< how long a queue is empty first; 0s: never
   bool access_log = false;
   bool insecure = false;
   bool auth = false;                       ///< every request must show a key

@@ -64,6 +64,8 @@ TEST(Glob, Table) {
   };
   for (const Case& c : cases)
     EXPECT_EQ(glob_match(c.pattern, c.text), c.matches) << c.pattern << " ~ " << c.text;
+  for (const Case& c : cases)
+    EXPECT_EQ(Glob(c.pattern).matches(c.text), c.matches) << c.pattern << " ~ " << c.text;
 }
 
 TEST(Glob, KnowsWildcards) {
@@ -86,6 +88,7 @@ TEST(Glob, EqualsItsDefinition) {
     const std::string pattern = word("ab*?");
     const std::string text = word("ab");
     ASSERT_EQ(glob_match(pattern, text), reference(pattern, text)) << pattern << " ~ " << text;
+    ASSERT_EQ(Glob(pattern).matches(text), reference(pattern, text)) << pattern << " ~ " << text;
   }
 }
 
@@ -117,6 +120,20 @@ TEST(Glob, DoesNotBlowUp) {
   for (int i = 0; i < 60; ++i) pattern += "*a";
   EXPECT_FALSE(glob_match(pattern + "b", std::string(2'000, 'a')));
   EXPECT_TRUE(glob_match(pattern, std::string(2'000, 'a')));
+  EXPECT_FALSE(Glob(pattern + "b").matches(std::string(2'000, 'a')));
+  EXPECT_TRUE(Glob(pattern).matches(std::string(2'000, 'a')));
+}
+
+TEST(Glob, MatchesWithAsManySignsAsThereAreBitsAndWithMore) {
+  for (const std::size_t signs : {63U, 64U, 65U, 126U, 127U, 128U, 200U}) {
+    const std::string half(signs / 2, 'a');
+    const std::string rest(signs - half.size() - 1, 'b');
+    const Glob glob("*" + half + "*?" + rest + "*");
+    EXPECT_TRUE(glob.matches(half + "x" + rest)) << signs;
+    EXPECT_TRUE(glob.matches("zz" + half + "yyx" + rest + "zz")) << signs;
+    EXPECT_FALSE(glob.matches(half + rest)) << signs;
+    EXPECT_FALSE(glob.matches(half + "x" + rest.substr(1))) << signs;
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/json.hpp"
+#include "base/terminal_text.hpp"
 
 namespace jobbie::base {
 namespace {
@@ -27,7 +28,8 @@ struct AppendValue {
   void operator()(std::int64_t v) const { fmt::format_to(std::back_inserter(out), "{}", v); }
   void operator()(std::uint64_t v) const { fmt::format_to(std::back_inserter(out), "{}", v); }
   void operator()(bool v) const { out += v ? "true" : "false"; }
-  void operator()(std::string_view v) const { out += json::quote(v); }
+  /// The log may be read on a terminal, and it quotes what clients sent.
+  void operator()(std::string_view v) const { out += printable_json(json::quote(v)); }
 };
 
 }  // namespace

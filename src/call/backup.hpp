@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/digest.hpp"
 
@@ -26,9 +27,11 @@ struct BackupAnswer {
     made,
     running,   ///< another one is being made, or sent
     outpaced,  ///< too much was written meanwhile
+    no_room,   ///< the disk has no space for it
   };
   Outcome outcome = Outcome::made;
   Backup backup;
+  std::string detail{};  ///< of `no_room`: the figures
 };
 
 }  // namespace jobbie::call

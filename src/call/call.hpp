@@ -38,18 +38,22 @@ namespace jobbie::call {
 /// Why a call comes back without an answer. It changed nothing, except for `lost_track`.
 enum class Trouble : std::uint8_t {
   none = 0,
-  overloaded,  ///< a bounded queue is full: 429, try again soon
-  no_leader,   ///< 503, try again soon
-  stopping,    ///< the node is shutting down: 503
-  disk_full,   ///< 507: reads go on, writes wait for space
-  lost_track,  ///< proposed, and the outcome is not known (leadership lost): 503
-  unreadable,  ///< the database could not be read: 500
-  too_slow,    ///< a search took longer than it may: 422
-  behind,      ///< the database is too far behind to search in: 503
-  revoked,     ///< the caller's key is gone: 401
-  removed,     ///< the node is no longer in its cluster: 503, ask another one
+  overloaded,     ///< a bounded queue is full: 429, try again soon
+  no_leader,      ///< 503, try again soon
+  stopping,       ///< the node is shutting down: 503
+  disk_full,      ///< 507: reads go on, writes wait for space
+  lost_track,     ///< proposed, and the outcome is not known (leadership lost): 503
+  unreadable,     ///< the database could not be read: 500
+  too_slow,       ///< a search took longer than it may: 422
+  behind,         ///< the database is too far behind to search in: 503
+  revoked,        ///< the caller's key is gone: 401
+  removed,        ///< the node is no longer in its cluster: 503, ask another one
+  damaged,        ///< the database is damaged or its files are gone: 503, nothing is acknowledged
+  cancelled,      ///< the client closed its side before a question was answered: 503
+  memory_full,    ///< 429: nothing that stays is taken until there is memory
+  out_of_memory,  ///< 503: there was no memory for this answer
 };
-inline constexpr Trouble kLastTrouble = Trouble::removed;
+inline constexpr Trouble kLastTrouble = Trouble::out_of_memory;
 
 /// Questions that the node answers from its own state, after everything it has applied.
 struct JobQuery {
@@ -221,7 +225,11 @@ struct NodeStatus {
   std::uint64_t store_lag_rows = 0;
   bool leader = false;
   bool disk_full = false;
-  base::Instant now;
+  bool memory_full = false;        ///< new jobs are refused
+  std::uint64_t memory_limit = 0;  ///< bytes; zero: none
+  std::uint64_t memory_used = 0;
+  base::Instant now;            ///< log time
+  base::Duration clock_offset;  ///< by which the wall clock here is ahead of it
   base::Instant started_at;
 };
 
@@ -360,9 +368,15 @@ class Call {
   /// How long the last command, if it is a Claim that finds nothing, may wait for a job. The
   /// commands before it are applied at once in any case.
   base::Duration wait;
-  /// Set by the face when the client of a waiting claim has gone. Shared, because the face sets it
-  /// while the node owns the call. Null where nothing waits.
+  /// Set by the face when the client of a claim, or of a question that may take long, has gone.
+  /// Shared, because the face sets it while the node owns the call. Null where nobody looks.
   std::shared_ptr<std::atomic<bool>> hung_up;
+  [[nodiscard]] bool has_hung_up() const {
+    return hung_up && hung_up->load(std::memory_order_relaxed);
+  }
+  /// Who asks, as a number made of the key or, without one, of the client's address: what questions
+  /// to the database are shared out by. Zero: the node itself.
+  std::uint64_t caller = 0;
   /// A query that must show everything that was acknowledged before it, by whatever node.
   bool strong = false;
   /// Of the key that the caller showed; null: everything is allowed. The face has checked the scope
@@ -378,6 +392,8 @@ class Call {
 
   // Out.
   Trouble trouble = Trouble::none;
+  /// The answer comes from a database that lacks what was acknowledged last, and cannot get it.
+  bool stale = false;
   std::vector<command::Reply> replies;  ///< one for each command
   Answer answer;
 
@@ -407,6 +423,8 @@ class Service {
   [[nodiscard]] virtual bool ready() const = 0;
   /// From any thread: the parts that ready() is made of.
   [[nodiscard]] virtual Health health() const { return {.serving = ready()}; }
+  /// From any thread: log time, as of a moment ago. The epoch: this service has none.
+  [[nodiscard]] virtual base::Instant now() const { return {}; }
   /// The stream of events; null: this service has none.
   [[nodiscard]] virtual EventFeed* events() { return nullptr; }
   /// The keys that there are; null: this service knows none.

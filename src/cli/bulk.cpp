@@ -120,7 +120,7 @@ int bulk_by_filter(Session& session, const BulkArguments& a, const std::string& 
   const std::string id = (*answer)["bulk_operation_id"].text();
   if (!id.empty() && (*answer)["status"].text() == "processing") {
     if (!a.detach) return follow_bulk(session, a, id);
-    fmt::print("{}\n", session.json() ? std::string(answer->raw()) : id);
+    fmt::print("{}\n", session.json() ? json_text(answer->raw()) : id);
     return kDone;
   }
   Tally tally;
@@ -241,7 +241,7 @@ void add_bulk_commands(Commands& commands) {
     const auto answer =
         session.call({.method = "DELETE", .target = "/api/v1/bulk/" + client::encoded(*stopped)});
     if (!answer) return session.fail(answer.error());
-    fmt::print("{}\n", session.json() ? std::string(answer->raw()) : "stopped");
+    fmt::print("{}\n", session.json() ? json_text(answer->raw()) : "stopped");
     return kDone;
   });
 }

@@ -1,5 +1,7 @@
 // The nodes of a cluster: how they stand, and what changes them.
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -45,11 +47,21 @@ void print_nodes(Session& session, const client::Document& status) {
   table.print(session);
 }
 
+/// A clock that the server warns of as well.
+void print_clock(Session& session, const client::Document& status) {
+  constexpr std::int64_t kOffMs = 60'000;
+  const auto off = status["clock_offset_ms"].integer();
+  if (std::abs(off) < kOffMs) return;
+  const auto text = fmt::format("the clock of {} is {} {} the log's time", status["node"].text(),
+                                length(std::abs(off)), off > 0 ? "ahead of" : "behind");
+  fmt::print("{}\n", styled(session, {text, Style::warn}));
+}
+
 int cluster_status(Session& session) {
   const auto status = session.get("/api/v1/cluster/status");
   if (!status) return session.fail(status.error());
   if (session.json()) {
-    fmt::print("{}\n", status->raw());
+    print_json(status->raw());
     return kDone;
   }
   const auto& s = *status;
@@ -70,8 +82,11 @@ int cluster_status(Session& session) {
     fmt::print("{}\n", styled(session, {"there is no leader", Style::bad}));
   else if (!s["healthy"].boolean())
     fmt::print("{}\n", styled(session, {"no majority of the nodes can be reached", Style::bad}));
+  print_clock(session, s);
   if (s["disk_full"].boolean())
     fmt::print("{}\n", styled(session, {"the disk is full", Style::bad}));
+  if (s["memory_full"].boolean())
+    fmt::print("{}\n", styled(session, {"the memory is full: new jobs are refused", Style::bad}));
   return kDone;
 }
 
@@ -79,7 +94,7 @@ int told(Session& session, const client::Result<client::Document>& answer,
          const std::string& done) {
   if (!answer) return session.fail(answer.error());
   if (session.json())
-    fmt::print("{}\n", answer->raw());
+    print_json(answer->raw());
   else
     fmt::print("{}\n", done);
   return kDone;

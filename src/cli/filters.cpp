@@ -73,8 +73,8 @@ client::Result<std::string> filter_json(const Filters& f) {
   for (std::size_t i = 0; i < kStems.size(); ++i) {
     for (const bool after : {true, false}) {
       const std::string end = after ? "after" : "before";
-      const auto at = time_argument(after ? f.after[i] : f.before[i], Direction::past,
-                                    fmt::format("--{}-{}", kStems[i], end));
+      const auto at =
+          time_argument(after ? f.after[i] : f.before[i], fmt::format("--{}-{}", kStems[i], end));
       if (!at) return std::unexpected(at.error());
       body.text(fmt::format("{}_{}", kStems[i], end), *at);
     }

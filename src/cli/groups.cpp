@@ -52,7 +52,7 @@ void add_group_action(Commands& commands, CLI::App& parent, const std::string& n
                      *keep_active ? R"({"include_active":false})" : "");
     if (!answer) return session.fail(answer.error());
     if (session.json()) {
-      fmt::print("{}\n", answer->raw());
+      print_json(answer->raw());
     } else if ((*answer)["affected"].is_null()) {
       fmt::print("{}\n", (*answer)["status"].text());
     } else {
@@ -114,7 +114,7 @@ void add_group_commands(Commands& commands) {
   commands.on(show, [id](Session& session) {
     const auto batch = session.get("/api/v1/batches/" + client::encoded(*id));
     if (!batch) return session.fail(batch.error());
-    fmt::print("{}\n", session.json() ? std::string(batch->raw()) : indented(batch->root()));
+    fmt::print("{}\n", session.json() ? json_text(batch->raw()) : indented(batch->root()));
     return kDone;
   });
 }

@@ -46,16 +46,25 @@ TEST(Ids, RefusesTheRest) {
 }
 
 TEST(Times, AreReadInManyForms) {
-  const auto at = [](const char* text) {
-    return time_argument(text, Direction::past, "--x").value_or("refused");
-  };
+  const auto at = [](const char* text) { return time_argument(text, "--x").value_or("refused"); };
   EXPECT_EQ(at("2026-02-10"), "2026-02-10T00:00:00.000Z");
   EXPECT_EQ(at("2026-02-10T15:04:05+05:30"), "2026-02-10T09:34:05.000Z");
   EXPECT_EQ(at("2026-02-10 15:04:05"), "2026-02-10T15:04:05.000Z");
   EXPECT_LT(at("2h"), at("1h"));
-  EXPECT_GT(time_argument("1h", Direction::future, "--x").value(), at("now"));
   EXPECT_EQ(at("noon"), "refused");
   EXPECT_EQ(at(""), "");
+}
+
+TEST(Times, WhatLiesAheadIsCountedByTheServer) {
+  const auto later = [](const char* text) {
+    const auto read = later_argument(text, "--x");
+    return read ? read->at + "|" + read->delay : "refused";
+  };
+  EXPECT_EQ(later("2h"), "|2h");
+  EXPECT_EQ(later("90"), "|90s");
+  EXPECT_EQ(later("2026-02-10"), "2026-02-10T00:00:00.000Z|");
+  EXPECT_EQ(later("now"), "|");
+  EXPECT_EQ(later("noon"), "refused");
 }
 
 TEST(Suggest, WhatIsNear) {
@@ -85,7 +94,7 @@ TEST(Texts, AreForPeople) {
   EXPECT_EQ(length(1500), "1.5s");
   EXPECT_EQ(length(250'000), "4m10s");
   EXPECT_EQ(length(7'200'000), "2h");
-  EXPECT_EQ(printable("a\x1b[31mb\nc"), "a·[31mb c");
+  EXPECT_EQ(printable("a\x1b[31mb\nc"), "a\\u001b[31mb c");
   EXPECT_EQ(brief("äöü", 2), "ä…");
   EXPECT_EQ(Progress::line("retry", 50, 200, 5, 200),
             "retry ██████░░░░░░░░░░░░░░░░░░  25%  50/200  10.0/s  15s left");

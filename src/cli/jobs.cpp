@@ -33,10 +33,13 @@ struct EnqueueArguments {
 client::Result<Body> body_of(const EnqueueArguments& a) {
   Body body;
   body.text("queue", a.queue).number_or_text("priority", a.priority);
-  body.number_or_text("max_retries", a.max_retries).duration("delay", a.delay);
-  const auto at = time_argument(a.at, Direction::future, "--at");
-  if (!at) return std::unexpected(at.error());
-  body.text("scheduled_at", *at).text("unique_key", a.unique_key);
+  body.number_or_text("max_retries", a.max_retries);
+  if (!a.delay.empty() && !a.at.empty())
+    return std::unexpected(bad_argument("--delay and --at exclude one another"));
+  const auto later = later_argument(a.at, "--at");
+  if (!later) return std::unexpected(later.error());
+  body.duration("delay", a.delay.empty() ? later->delay : a.delay);
+  body.text("scheduled_at", later->at).text("unique_key", a.unique_key);
   body.duration("unique_period", a.unique_period).text("group", a.group);
   body.duration("lease_duration", a.lease).duration("expire_after", a.expire);
   body.duration("timeout", a.timeout);
@@ -130,7 +133,7 @@ int enqueue(Session& session, const EnqueueArguments& a) {
                               .headers = {{"Idempotency-Key", client::new_idempotency_key()}}});
   if (!answer) return session.fail(answer.error());
   if (session.json()) {
-    fmt::print("{}\n", answer->raw());
+    print_json(answer->raw());
     return kDone;
   }
   fmt::print("{}\n", (*answer)["job_id"].text());
@@ -179,7 +182,7 @@ void print_job(const Session& session, const client::Document& job) {
     for (const auto& event : job["timeline"].items()) {
       std::string what = event["event"].text();
       std::replace(what.begin(), what.end(), '_', ' ');
-      fmt::print("  {}  {}{}\n", event["at"].text(), what,
+      fmt::print("  {}  {}{}\n", event["at"].text(), printable(what),
                  event["detail"].is_null() ? "" : ": " + printable(event["detail"].text()));
     }
   }
@@ -191,7 +194,7 @@ int show_answer(Session& session, const client::Result<client::Document>& answer
                 const std::string& done) {
   if (!answer) return session.fail(answer.error());
   if (session.json()) {
-    fmt::print("{}\n", answer->raw());
+    print_json(answer->raw());
   } else {
     fmt::print("{}\n", done.empty() ? (*answer)["status"].text() : done);
   }
@@ -214,13 +217,13 @@ int why(Session& session, const std::string& id) {
   const auto answer = session.get(path_of(id) + "/why");
   if (!answer) return session.fail(answer.error());
   if (session.json()) {
-    fmt::print("{}\n", answer->raw());
+    print_json(answer->raw());
     return kDone;
   }
   const std::string state = (*answer)["state"].text();
-  fmt::print("{} is {}\n", id, state);
+  fmt::print("{} is {}\n", printable(id), state);
   for (const auto& reason : (*answer)["reasons"].items()) {
-    fmt::print("  {}: {}", reason["code"].text(), printable(reason["detail"].text()));
+    fmt::print("  {}: {}", printable(reason["code"].text()), printable(reason["detail"].text()));
     if (!reason["until"].is_null()) fmt::print(" ({})", ago(reason["until"].text()));
     if (!reason["jobs"].items().empty()) fmt::print(" {}", reason["jobs"].raw());
     fmt::print("\n");
@@ -243,7 +246,7 @@ void add_enqueue(Commands& commands) {
   c->add_option("--max-retries", a->max_retries, "Most attempts");
   c->add_option("--backoff", a->backoff, "none, fixed, linear or exponential");
   c->add_option("--delay", a->delay, "Not before this much time has passed (10m)");
-  c->add_option("--at", a->at, "Not before this time");
+  c->add_option("--at", a->at, "Not before this time, or as --delay");
   c->add_option("--expire-after", a->expire, "Dead unless completed by then");
   c->add_option("--lease", a->lease, "How long a claim lasts without a heartbeat");
   c->add_option("--job-timeout", a->timeout, "Of one attempt");
@@ -301,7 +304,7 @@ void add_job_commands(Commands& commands) {
                 const auto job = session.get(path_of(id));
                 if (!job) return session.fail(job.error());
                 if (session.json()) {
-                  fmt::print("{}\n", job->raw());
+                  print_json(job->raw());
                 } else {
                   print_job(session, *job);
                 }

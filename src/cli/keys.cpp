@@ -42,7 +42,7 @@ int create_key(Session& session, const std::string& name, const std::vector<std:
   const auto made = session.post("/api/v1/keys", body.str());
   if (!made) return session.fail(made.error());
   if (session.json()) {
-    fmt::print("{}\n", made->raw());
+    print_json(made->raw());
     return kDone;
   }
   fmt::print("{}\n", (*made)["secret"].text());
@@ -89,7 +89,7 @@ void add_key_commands(Commands& commands) {
     const auto answer =
         session.call({.method = "DELETE", .target = "/api/v1/keys/" + client::encoded(a->id)});
     if (!answer) return session.fail(answer.error());
-    fmt::print("{}\n", session.json() ? std::string(answer->raw()) : "revoked");
+    fmt::print("{}\n", session.json() ? json_text(answer->raw()) : "revoked");
     return kDone;
   });
 }

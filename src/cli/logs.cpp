@@ -15,14 +15,14 @@ constexpr int kLogPage = 1000;
 
 void print_line(const Session& session, const client::Json& line) {
   if (session.json()) {
-    fmt::print("{}\n", line.raw());
+    print_json(line.raw());
   } else {
     const std::string level = line["level"].text();
     const Style style = level == "error"     ? Style::bad
                         : level == "warning" ? Style::warn
                         : level == "debug"   ? Style::dim
                                              : Style::plain;
-    fmt::print("{}  {:<7}  {}\n", line["at"].text(), level,
+    fmt::print("{}  {:<7}  {}\n", line["at"].text(), printable(level),
                styled(session, {printable(line["message"].text()), style}));
   }
 }

@@ -55,7 +55,7 @@ int status(Session& session) {
     cursor = (*page)["has_more"].boolean() ? (*page)["cursor"].text() : "";
   } while (!cursor.empty());
   if (session.json()) {
-    fmt::print("{{\"cluster\":{},\"queues\":[{}]}}\n", cluster->raw(), rows);
+    print_json(fmt::format("{{\"cluster\":{},\"queues\":[{}]}}", cluster->raw(), rows));
     return kDone;
   }
   Facts facts;
@@ -78,6 +78,7 @@ int status(Session& session) {
                         rate(totals.completed), rate(totals.failed)));
   facts.print(session);
   if ((*cluster)["disk_full"].boolean()) session.note("the disk is full");
+  if ((*cluster)["memory_full"].boolean()) session.note("the memory is full: new jobs are refused");
   return kDone;
 }
 
@@ -125,7 +126,7 @@ std::string newest(const client::Json& column) {
 }
 
 int stats(Session& session, const std::string& queue, const std::string& since_text, bool minutes) {
-  const auto since = time_argument(since_text, Direction::past, "--since");
+  const auto since = time_argument(since_text, "--since");
   if (!since) return session.fail(since.error());
   std::string target = fmt::format("/api/v1/stats?resolution={}&since={}",
                                    minutes ? "minute" : "second", client::encoded(*since));
@@ -133,7 +134,7 @@ int stats(Session& session, const std::string& queue, const std::string& since_t
   const auto answer = session.get(target);
   if (!answer) return session.fail(answer.error());
   if (session.json()) {
-    fmt::print("{}\n", answer->raw());
+    print_json(answer->raw());
     return kDone;
   }
   const auto& s = *answer;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -58,18 +59,6 @@ std::string padded(const std::string& text, std::size_t shown, std::size_t width
 }
 
 }  // namespace
-
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x20 && c != '\x7f') {
-      out.push_back(c);
-    } else {
-      out += c == '\n' || c == '\t' ? " " : "·";
-    }
-  }
-  return out;
-}
 
 std::string styled(const Session& session, const Cell& cell) {
   if (!session.color() || cell.style == Style::plain) return cell.text;
@@ -201,8 +190,8 @@ std::string indented(const client::Json& json, int depth) {
   std::string out;
   if (json.is_object() && !json.members().empty()) {
     for (const auto& [name, value] : json.members())
-      out += (out.empty() ? "{\n" : ",\n") + inner + client::quoted(name) + ": " +
-             indented(value, depth + 1);
+      out += (out.empty() ? "{\n" : ",\n") + inner + base::printable_json(client::quoted(name)) +
+             ": " + indented(value, depth + 1);
     return out + "\n" + outer + "}";
   }
   if (json.is_array() && !json.items().empty()) {
@@ -210,13 +199,20 @@ std::string indented(const client::Json& json, int depth) {
       out += (out.empty() ? "[\n" : ",\n") + inner + indented(value, depth + 1);
     return out + "\n" + outer + "]";
   }
-  return std::string(json.raw());
+  return base::printable_json(json.raw());
 }
 
 std::string brief(std::string_view text, std::size_t most) { return cut_to(printable(text), most); }
 
 void print_ndjson(const client::Json& list) {
-  for (const auto& item : list.items()) fmt::print("{}\n", item.raw());
+  for (const auto& item : list.items()) print_json(item.raw());
 }
+
+std::string json_text(std::string_view json) {
+  static const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  return terminal ? base::printable_json(json) : std::string(json);
+}
+
+void print_json(std::string_view json) { fmt::print("{}\n", json_text(json)); }
 
 }  // namespace jobbie::cli

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/terminal_text.hpp"
 #include "cli/session.hpp"
 #include "client/json.hpp"
 
@@ -57,10 +58,10 @@ class Facts {
   std::vector<std::pair<std::string, Cell>> lines_;
 };
 
-/// With the colours of `style` where colours are wanted; control characters are made visible.
+/// With the colours of `style` where colours are wanted. The text is printable already.
 std::string styled(const Session& session, const Cell& cell);
-/// Without anything that a terminal would act upon.
-std::string printable(std::string_view text);
+/// Everything that others wrote goes through this before it is shown.
+using base::printable;
 Style style_of_state(std::string_view state);
 
 /// 12400 → "12,400".
@@ -72,7 +73,12 @@ std::string length(std::int64_t ms);
 /// How long ago (or how far ahead) an RFC 3339 time is: "5m ago", "in 3h".
 std::string ago(std::string_view rfc3339);
 std::string rate(double per_second);
-/// JSON on several lines.
+/// JSON for programs: as the server sent it; on a terminal with everything escaped that would make
+/// it do something.
+std::string json_text(std::string_view json);
+/// The same, as a line.
+void print_json(std::string_view json);
+/// JSON on several lines, for people.
 std::string indented(const client::Json& json, int depth = 0);
 /// JSON in one line, cut at `most` characters.
 std::string brief(std::string_view text, std::size_t most);

@@ -75,7 +75,7 @@ int show_queue(Session& session, const std::string& name) {
   const auto queue = session.get(queue_path(name));
   if (!queue) return session.fail(queue.error());
   if (session.json()) {
-    fmt::print("{}\n", queue->raw());
+    print_json(queue->raw());
   } else {
     fmt::print("{}\n", indented(queue->root()));
   }
@@ -87,7 +87,7 @@ int change_queue(Session& session, const std::string& target, const std::string&
                  const std::string& body = {}, const std::string& method = "POST") {
   const auto answer = session.call({.method = method, .target = target, .body = body});
   if (!answer) return session.fail(answer.error());
-  fmt::print("{}\n", session.json() ? std::string(answer->raw()) : done);
+  fmt::print("{}\n", session.json() ? json_text(answer->raw()) : done);
   return kDone;
 }
 
@@ -114,7 +114,7 @@ int clear_queue(Session& session, const std::string& name, bool dry_run) {
   const auto answer = session.post(queue_path(name) + "/clear");
   if (!answer) return session.fail(answer.error());
   if (session.json()) {
-    fmt::print("{}\n", answer->raw());
+    print_json(answer->raw());
   } else {
     fmt::print("{} deleted\n", job_count((*answer)["affected"].integer()));
   }
@@ -133,7 +133,7 @@ int drain_queue(Session& session, const std::string& name, const std::string& at
   auto answer = session.post(queue_path(name) + "/drain");
   if (!answer) return session.fail(answer.error());
   if (no_wait) {
-    fmt::print("{}\n", session.json() ? std::string(answer->raw()) : "draining");
+    fmt::print("{}\n", session.json() ? json_text(answer->raw()) : "draining");
     return kDone;
   }
   const auto began = std::chrono::steady_clock::now();
@@ -154,7 +154,7 @@ int drain_queue(Session& session, const std::string& name, const std::string& at
     }
     if (active == 0) {
       bar->finish();
-      fmt::print("{}\n", session.json() ? std::string(queue->raw()) : "drained");
+      fmt::print("{}\n", session.json() ? json_text(queue->raw()) : "drained");
       return kDone;
     }
     if (!(*queue)["draining"].boolean()) {

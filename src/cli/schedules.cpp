@@ -79,7 +79,7 @@ int list_schedules(Session& session) {
 
 void print_schedule(Session& session, const client::Document& schedule) {
   if (session.json()) {
-    fmt::print("{}\n", schedule.raw());
+    print_json(schedule.raw());
     return;
   }
   Facts facts;
@@ -205,7 +205,7 @@ void add_schedule_action(Commands& commands, CLI::App& parent, const std::string
     const auto answer = session.call({.method = method, .target = schedule_path(*id) + action});
     if (!answer) return session.fail(answer.error());
     if (session.json()) {
-      fmt::print("{}\n", answer->raw());
+      print_json(answer->raw());
     } else {
       fmt::print("{}\n", done.empty() ? (*answer)["job_id"].text() : done);
     }

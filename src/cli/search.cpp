@@ -35,9 +35,9 @@ class JobPrinter {
       const std::string_view raw = ids_ ? job["id"].raw() : job.raw();
       if (session_.output() == Output::json) {
         // One array, so that jq can sort and group all of it; one job a line, so that it streams.
-        fmt::print("{}{}", printed_ == 0 ? "[" : ",\n", raw);
+        fmt::print("{}{}", printed_ == 0 ? "[" : ",\n", json_text(raw));
       } else if (session_.output() == Output::ndjson) {
-        fmt::print("{}\n", raw);
+        print_json(raw);
       } else if (ids_) {
         fmt::print("{}\n", job["id"].text());
       } else {

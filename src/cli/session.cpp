@@ -13,6 +13,7 @@
 #include <toml++/toml.h>
 
 #include "base/duration.hpp"
+#include "base/terminal_text.hpp"
 #include "cli/times.hpp"
 
 namespace jobbie::cli {
@@ -257,24 +258,25 @@ int Session::fail(const client::Error& error) const {
   if (!error.field.empty() && message.find(error.field) == std::string::npos)
     message += " (" + error.field + ")";
   if (!error.code.empty()) message += " [" + error.code + "]";
-  fmt::print(stderr, "jobbie: {}\n", message);
-  if (!error.hint.empty()) fmt::print(stderr, "{}\n", error.hint);
+  using base::Lines;
+  fmt::print(stderr, "jobbie: {}\n", base::printable(message, Lines::many));
+  if (!error.hint.empty()) fmt::print(stderr, "{}\n", base::printable(error.hint, Lines::many));
   return exit_code_of(error);
 }
 
 int Session::usage(std::string_view message) const {
-  fmt::print(stderr, "jobbie: {}\n", message);
+  fmt::print(stderr, "jobbie: {}\n", base::printable(message, base::Lines::many));
   return kUsage;
 }
 
 void Session::note(std::string_view text) const {
   std::fflush(stdout);
-  fmt::print(stderr, "{}\n", text);
+  fmt::print(stderr, "{}\n", base::printable(text, base::Lines::many));
 }
 
 bool Session::confirm(std::string_view question) const {
   if (!must_ask()) return true;
-  fmt::print(stderr, "{} [y/N] ", question);
+  fmt::print(stderr, "{} [y/N] ", base::printable(question));
   std::fflush(stderr);
   std::string answer;
   if (!std::getline(std::cin, answer)) answer.clear();

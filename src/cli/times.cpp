@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -21,22 +22,39 @@ client::Error bad_argument(std::string message, std::string hint) {
       .failure = client::Failure::settings, .message = std::move(message), .hint = std::move(hint)};
 }
 
-client::Result<std::string> time_argument(std::string_view text, Direction direction,
-                                          std::string_view flag) {
+namespace {
+
+std::optional<base::Instant> moment(std::string_view text) {
+  if (const auto at = base::parse_rfc3339(text)) return *at;
+  if (const auto date = base::parse_rfc3339(std::string(text) + "T00:00:00Z")) return *date;
+  // `date -Iseconds` without a zone, and what people type by hand, count as UTC.
+  if (const auto plain = base::parse_rfc3339(std::string(text) + "Z")) return *plain;
+  return std::nullopt;
+}
+
+client::Error no_time(std::string_view text, std::string_view flag) {
+  return bad_argument(
+      fmt::format("{}: \"{}\" is not a time", flag, text),
+      "A time is 2026-02-10, 2026-02-10T15:04:05Z, or a duration such as 2h or 7d.");
+}
+
+}  // namespace
+
+client::Result<std::string> time_argument(std::string_view text, std::string_view flag) {
   if (text.empty()) return std::string();
   const base::Instant now{now_ms()};
   if (text == "now") return base::format_rfc3339(now);
-  if (const auto at = base::parse_rfc3339(text)) return base::format_rfc3339(*at);
-  if (const auto date = base::parse_rfc3339(std::string(text) + "T00:00:00Z"))
-    return base::format_rfc3339(*date);
-  // `date -Iseconds` without a zone, and what people type by hand, count as UTC.
-  if (const auto plain = base::parse_rfc3339(std::string(text) + "Z"))
-    return base::format_rfc3339(*plain);
-  if (const auto length = base::parse_duration(text))
-    return base::format_rfc3339(direction == Direction::past ? now - *length : now + *length);
-  return std::unexpected(
-      bad_argument(fmt::format("{}: \"{}\" is not a time", flag, text),
-                   "A time is 2026-02-10, 2026-02-10T15:04:05Z, or a duration such as 2h or 7d."));
+  if (const auto at = moment(text)) return base::format_rfc3339(*at);
+  if (const auto length = base::parse_duration(text)) return base::format_rfc3339(now - *length);
+  return std::unexpected(no_time(text, flag));
+}
+
+client::Result<Later> later_argument(std::string_view text, std::string_view flag) {
+  if (text.empty() || text == "now") return Later{};
+  if (const auto at = moment(text)) return Later{.at = base::format_rfc3339(*at), .delay = {}};
+  if (auto length = with_unit(text); base::parse_duration(length))
+    return Later{.at = {}, .delay = std::move(length)};
+  return std::unexpected(no_time(text, flag));
 }
 
 client::Result<std::string> tags_argument(const std::vector<std::string>& pairs) {

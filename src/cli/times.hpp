@@ -10,12 +10,16 @@
 
 namespace jobbie::cli {
 
-enum class Direction { past, future };
-
-/// RFC 3339 with any offset, a date (midnight UTC), "now", or a duration such as 2h, which counts
-/// from now in `direction`. The answer is RFC 3339.
-client::Result<std::string> time_argument(std::string_view text, Direction direction,
-                                          std::string_view flag);
+/// RFC 3339 with any offset, a date (midnight UTC), "now", or a duration such as 2h, which is one
+/// before now by this machine's clock. The answer is RFC 3339.
+client::Result<std::string> time_argument(std::string_view text, std::string_view flag);
+/// The same for what lies ahead, where a duration stays one: the server's clock counts, not this
+/// machine's. `flag` names one of two members; those are empty for now.
+struct Later {
+  std::string at;  ///< RFC 3339
+  std::string delay;
+};
+client::Result<Later> later_argument(std::string_view text, std::string_view flag);
 
 /// `name=text` and `name:=json` as the members of an object.
 client::Result<std::string> tags_argument(const std::vector<std::string>& pairs);

@@ -19,15 +19,16 @@ struct EventArguments {
 
 void print_event(const Session& session, const client::Event& event, const client::Json& data) {
   if (session.json()) {
-    fmt::print("{}\n", data.raw());
+    print_json(data.raw());
   } else {
     std::string detail;
     for (const auto& [name, value] : data.members())
       if (name != "type" && name != "at" && name != "job_id" && name != "queue" && !value.is_null())
         detail += "  " + name + "=" + value.text(value.raw());
-    fmt::print("{}  {}  {}  {}{}\n", data["at"].text(),
-               styled(session, {fmt::format("{:<16}", event.type), style_of_state(event.type)}),
-               data["job_id"].text("–"), data["queue"].text("–"), printable(detail));
+    fmt::print(
+        "{}  {}  {}  {}{}\n", data["at"].text(),
+        styled(session, {fmt::format("{:<16}", printable(event.type)), style_of_state(event.type)}),
+        data["job_id"].text("–"), printable(data["queue"].text("–")), printable(detail));
   }
   std::fflush(stdout);
 }
@@ -79,7 +80,7 @@ int print_top_json(Session& session) {
     out += fmt::format("{}\"{}\":{}", out.empty() ? "{" : ",", name,
                        list.is_array() ? list.raw() : answer->raw());
   }
-  fmt::print("{}}}\n", out);
+  print_json(out + "}");
   return kDone;
 }
 

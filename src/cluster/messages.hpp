@@ -32,7 +32,8 @@ enum class Kind : std::uint8_t {
   invite = 9,   ///< a node without a log is asked to join
   manage = 10,  ///< a change of the cluster that somebody wants
   managed = 11,
-  time = 12,  ///< the leader's log time, in milliseconds
+  time = 12,       ///< the leader's log time, in milliseconds
+  reckoning = 13,  ///< what a node without a leader takes the log time to be; others may ignore it
 };
 
 constexpr std::uint8_t wire(Kind kind) { return static_cast<std::uint8_t>(kind); }

@@ -24,6 +24,8 @@
 namespace jobbie::command {
 
 inline constexpr std::uint8_t kFormatVersion = 1;
+/// Of entries that bound their work; all others are written as version 1.
+inline constexpr std::uint8_t kBoundedEntryVersion = 2;
 
 /// Longer input is refused unread.
 inline constexpr std::size_t kMaxEncodedBytes = std::size_t{1} << 30;

@@ -60,6 +60,12 @@ class Decoder {
 
   void value(Command& v) { variant(v); }
 
+  void positive(std::uint32_t& v) {
+    mark();
+    value(v);
+    if (v == 0) fail("a bound of nothing");
+  }
+
   /// Must be called once all is read: bytes left over are a fault as well.
   [[nodiscard]] bool finished() {
     mark();
@@ -158,25 +164,26 @@ base::Error fault(std::string_view code, const Decoder& decoder) {
 }
 
 /// Opens every decoding: bounds the size and reads the version.
-base::Result<void> begin(std::string_view bytes, std::string_view corrupt, Decoder& decoder) {
+base::Result<std::uint8_t> begin(std::string_view bytes, std::string_view corrupt,
+                                 std::uint8_t latest, Decoder& decoder) {
   if (bytes.empty() || bytes.size() > kMaxEncodedBytes)
     return std::unexpected(
         base::Error{.code = std::string(corrupt),
                     .message = fmt::format("{} bytes cannot be an encoding.", bytes.size())});
   const auto version = decoder.reader().u8();
-  if (version != kFormatVersion)
+  if (version < kFormatVersion || version > latest)
     return std::unexpected(
         base::Error{.code = std::string(kUnknownVersion),
                     .message = fmt::format("Format version {} was written by another release; this "
-                                           "one reads version {}.",
-                                           version, kFormatVersion)});
-  return {};
+                                           "one reads up to version {}.",
+                                           version, latest)});
+  return version;
 }
 
 template <typename Variant>
 base::Result<Variant> decode_variant(std::string_view bytes, std::string_view corrupt) {
   Decoder decoder(bytes);
-  if (auto begun = begin(bytes, corrupt, decoder); !begun)
+  if (auto begun = begin(bytes, corrupt, kFormatVersion, decoder); !begun)
     return std::unexpected(std::move(begun).error());
   base::Result<Variant> result;
   decoder.variant(*result);
@@ -188,11 +195,12 @@ base::Result<Variant> decode_variant(std::string_view bytes, std::string_view co
 
 base::Result<Entry> decode_entry(std::string_view bytes) {
   Decoder decoder(bytes);
-  if (auto begun = begin(bytes, kCorruptEntry, decoder); !begun)
-    return std::unexpected(std::move(begun).error());
+  const auto version = begin(bytes, kCorruptEntry, kBoundedEntryVersion, decoder);
+  if (!version) return std::unexpected(version.error());
   base::Result<Entry> result;
   result->now = decoder.reader().instant();
   result->random = decoder.reader().u64();
+  if (*version == kBoundedEntryVersion) decoder.positive(result->work);
   decoder.value(result->commands);
   if (!decoder.finished()) return std::unexpected(fault(kCorruptEntry, decoder));
   return result;

@@ -119,9 +119,10 @@ class Encoder {
 void encode(const Entry& entry, std::string& out) {
   Encoder encoder(out);
   auto& writer = encoder.writer();
-  writer.u8(kFormatVersion);
+  writer.u8(entry.work == 0 ? kFormatVersion : kBoundedEntryVersion);
   writer.instant(entry.now);
   writer.u64(entry.random);
+  if (entry.work != 0) writer.var(entry.work);
   writer.var(entry.commands.size());
   for (const Command& command : entry.commands) encoder.variant(command);
 }

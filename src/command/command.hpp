@@ -15,6 +15,7 @@
 #include "base/time.hpp"
 #include "model/access.hpp"
 #include "model/job.hpp"
+#include "model/limits.hpp"
 #include "model/log_line.hpp"
 #include "model/queue.hpp"
 #include "model/records.hpp"
@@ -32,6 +33,7 @@ using base::ScheduleId;
 struct Idempotency {
   Blob key;
   std::uint64_t fingerprint = 0;
+  base::KeyId scope;  ///< the caller's API key: the same text of another one is another key
   bool operator==(const Idempotency&) const = default;
 };
 
@@ -63,6 +65,7 @@ struct Claim {
   Duration lease;           ///< zero: the job's, the queue's, or the default
   std::vector<Blob> roles;  ///< what the worker has
   std::vector<Blob> tags;
+  std::uint64_t max_bytes = 0;  ///< no further job once what was given has as many; 0: no bound
   bool operator==(const Claim&) const = default;
 };
 
@@ -255,10 +258,12 @@ struct EndBulk {
 /// The commands that follow it in the entry, so many of them, may touch jobs, schedules and workers
 /// of these queues alone; others are refused as `forbidden`, and are unknown as dependencies. The
 /// leader puts it before what the holder of a restricted key asked for, so that the judgement sees
-/// the job where it is when its turn comes.
+/// the job where it is when its turn comes. With the key's id, what they make belongs to that key,
+/// counts against its limits, and workers and bulk operations of other keys are out of its reach.
 struct Restrict {
   std::vector<Blob> queues;  ///< names or globs
   std::uint32_t commands = 1;
+  base::KeyId key;  ///< nil in what was written before keys owned anything
   bool operator==(const Restrict&) const = default;
 };
 
@@ -324,6 +329,22 @@ struct Resume {
   bool operator==(const Resume&) const = default;
 };
 
+/// The bounds that the server was started with. They travel in the log because every replica must
+/// refuse the same commands; a leader proposes them where those in force are others.
+struct SetLimits {
+  std::uint32_t queues = model::limits::kQueues;
+  std::uint32_t queues_per_key = model::limits::kQueuesPerKey;  ///< made by one restricted key
+  std::uint32_t idempotency_keys_per_key = model::limits::kIdempotencyKeysPerKey;
+  bool operator==(const SetLimits&) const = default;
+};
+
+/// Removes those of these queues that hold no job, live or kept, have no settings of their own, and
+/// that nothing is to enqueue into. How long they have been like that is the leader's judgement.
+struct ForgetQueues {
+  std::vector<Blob> queues;
+  bool operator==(const ForgetQueues&) const = default;
+};
+
 /// The order of the alternatives is part of the log's format: append only.
 using Command =
     std::variant<Enqueue, EnqueueMany, Claim, Ack, Fail, Heartbeat, Cancel, Retry, Requeue, Move,
@@ -331,13 +352,17 @@ using Command =
                  SetLease, SetFairness, GroupCommand, CreateSchedule, UpdateSchedule,
                  ScheduleCommand, UpdateZone, RegisterWorker, RemoveWorker, Tick, AppendLogs,
                  StartBulk, BulkStep, EndBulk, Restrict, RecordAction, CreateKey, RevokeKey,
-                 PutWebhook, RemoveWebhook, TestWebhook, RetryDelivery, SettleDelivery, Resume>;
+                 PutWebhook, RemoveWebhook, TestWebhook, RetryDelivery, SettleDelivery, Resume,
+                 SetLimits, ForgetQueues>;
 
 /// One record of the log: commands that are applied together at one log time.
 struct Entry {
   Instant now;               ///< stamped by the leader
   std::uint64_t random = 0;  ///< drawn by the leader; ids and jitter come from it
   std::vector<Command> commands;
+  /// How much tasks may do in all commands of the entry together, and how many deadlines a tick may
+  /// fire: chosen by the leader. Zero: the engine's own bounds after each command.
+  std::uint32_t work = 0;
   bool operator==(const Entry&) const = default;
 };
 

@@ -62,7 +62,7 @@ void expect(std::string_view defaults) {
 }
 
 const std::string kJob =
-    "{'' '' 2 3 '' {'' 1 0} '' 0 {3 5000 600000 0} 0 0 0 0 '' {[] [] ''} [] [] 0}";
+    "{'' '' 2 3 '' {'' 1 0} '' 0 {3 5000 600000 0} 0 0 0 0 '' {[] [] ''} [] [] 0 0}";
 const std::string kSchedule = "{'' '' {'UTC' 0 []} 1 0 " + kJob + "}";
 const std::string kScheduleRecord = "{nil " + kSchedule + " 0 0 nil 0}";
 const std::string kWorker = "{'' '' '' [] [] [] 0 0 0 0}";
@@ -82,7 +82,7 @@ TEST(Defaults, Model) {
   expect<model::Retention>("{604800000 2592000000 2592000000}");
   expect<model::QueueSettings>(kSettings);
   expect<model::QueueTotals>("{0 0 0 0 0 0 0}");
-  expect<model::QueueRecord>("{'' 0 " + kSettings + " {0 0 0 0 0 0 0} none}");
+  expect<model::QueueRecord>("{'' 0 " + kSettings + " {0 0 0 0 0 0 0} none nil}");
   expect<model::TallyRecord>("{'' 5 0 0}");
   expect<model::WindowRecord>("{'' 0 '' []}");
   expect<model::GroupRecord>("{'' 0}");
@@ -92,12 +92,12 @@ TEST(Defaults, Model) {
   expect<model::ScheduleSpec>(kSchedule);
   expect<model::ScheduleRecord>(kScheduleRecord);
   expect<model::WorkerSpec>(kWorker);
-  expect<model::WorkerRecord>("{" + kWorker + " 0 0 0}");
-  expect<model::IdempotencyRecord>("{'' 0 0 ''}");
+  expect<model::WorkerRecord>("{" + kWorker + " 0 0 0 nil}");
+  expect<model::IdempotencyRecord>("{'' 0 0 '' nil}");
   expect<model::TaskRecord>("{0 0 '' 0 0 0 nil}");
-  expect<model::MetaRecord>("{0 1 1 1 1 0}");
+  expect<model::MetaRecord>("{0 1 1 1 1 0 100000 10000 1000000}");
   expect<model::BulkError>("{nil '' ''}");
-  expect<model::BulkRecord>("{nil 0 '' 2 '' 0 0 0 0 0 0 [] 0 0 ''}");
+  expect<model::BulkRecord>("{nil 0 '' 2 '' 0 0 0 0 0 0 [] 0 0 '' nil}");
   expect<model::KeySpec>("{'' 0 [] '' ''}");
   expect<model::KeyRecord>("{nil {'' 0 [] '' ''}}");
   expect<model::WebhookSpec>("{'' 0 '' '' 1}");
@@ -106,11 +106,11 @@ TEST(Defaults, Model) {
 }
 
 TEST(Defaults, Commands) {
-  expect<Idempotency>("{'' 0}");
-  expect<Enqueue>("{" + kJob + " {'' 0}}");
+  expect<Idempotency>("{'' 0 nil}");
+  expect<Enqueue>("{" + kJob + " {'' 0 nil}}");
   expect<BatchSpec>("{'' ''}");
-  expect<EnqueueMany>("{[] none {'' 0}}");
-  expect<Claim>("{[] '' '' 1 0 [] []}");
+  expect<EnqueueMany>("{[] none {'' 0 nil}}");
+  expect<Claim>("{[] '' '' 1 0 [] [] 0}");
   expect<LeaseRef>("{nil 0 ''}");
   expect<Ack>("{{nil 0 ''} ''}");
   expect<Fail>("{{nil 0 ''} '' '' 0 none}");
@@ -139,7 +139,7 @@ TEST(Defaults, Commands) {
   expect<StartBulk>("{0 '' 2 '' 0}");
   expect<BulkStep>("{nil 0 '' 2 [] 0 0 0}");
   expect<EndBulk>("{nil ''}");
-  expect<Restrict>("{[] 1}");
+  expect<Restrict>("{[] 1 nil}");
   expect<RecordAction>("{'' '' '' '' '' 1}");
   expect<CreateKey>("{{'' 0 [] '' ''} 0}");
   expect<RevokeKey>("{nil}");
@@ -149,6 +149,8 @@ TEST(Defaults, Commands) {
   expect<RetryDelivery>("{" + kDelivery + "}");
   expect<SettleDelivery>("{nil 0 0 0 ''}");
   expect<Resume>("{0}");
+  expect<SetLimits>("{100000 10000 1000000}");
+  expect<ForgetQueues>("{[]}");
 }
 
 TEST(Defaults, Replies) {
@@ -162,7 +164,7 @@ TEST(Defaults, Replies) {
   expect<JobChanged>("{nil 2}");
   expect<Done>("{0}");
   expect<ScheduleReply>("{" + kScheduleRecord + " [] nil}");
-  expect<BulkReply>("{{nil 0 '' 2 '' 0 0 0 0 0 0 [] 0 0 ''}}");
+  expect<BulkReply>("{{nil 0 '' 2 '' 0 0 0 0 0 0 [] 0 0 '' nil}}");
   expect<BulkStepped>("{0 0 0 []}");
   expect<KeyReply>("{{nil {'' 0 [] '' ''}}}");
   expect<WebhookReply>("{{nil {'' 0 '' '' 1} 0 0 0}}");

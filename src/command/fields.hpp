@@ -20,7 +20,7 @@ constexpr auto last_value(BeatStatus) { return BeatStatus::unknown; }
 template <>
 struct Fields<Idempotency> {
   using S = Idempotency;
-  static constexpr auto list = std::tuple(&S::key, FixedField<S>{&S::fingerprint});
+  static constexpr auto list = std::tuple(&S::key, FixedField<S>{&S::fingerprint}, &S::scope);
 };
 template <>
 struct Fields<Enqueue> {
@@ -40,8 +40,8 @@ struct Fields<EnqueueMany> {
 template <>
 struct Fields<Claim> {
   using S = Claim;
-  static constexpr auto list =
-      std::tuple(&S::queues, &S::worker, &S::hostname, &S::count, &S::lease, &S::roles, &S::tags);
+  static constexpr auto list = std::tuple(&S::queues, &S::worker, &S::hostname, &S::count,
+                                          &S::lease, &S::roles, &S::tags, &S::max_bytes);
 };
 template <>
 struct Fields<LeaseRef> {
@@ -196,7 +196,7 @@ struct Fields<AppendLogs> {
 template <>
 struct Fields<Restrict> {
   using S = Restrict;
-  static constexpr auto list = std::tuple(&S::queues, &S::commands);
+  static constexpr auto list = std::tuple(&S::queues, &S::commands, &S::key);
 };
 template <>
 struct Fields<RecordAction> {
@@ -245,6 +245,17 @@ template <>
 struct Fields<Resume> {
   using S = Resume;
   static constexpr auto list = std::tuple(&S::lost);
+};
+template <>
+struct Fields<SetLimits> {
+  using S = SetLimits;
+  static constexpr auto list =
+      std::tuple(&S::queues, &S::queues_per_key, &S::idempotency_keys_per_key);
+};
+template <>
+struct Fields<ForgetQueues> {
+  using S = ForgetQueues;
+  static constexpr auto list = std::tuple(&S::queues);
 };
 
 template <>

@@ -23,7 +23,7 @@
 namespace jobbie::command {
 
 /// Keys: meta (one), queue name, (queue, state, minute), (queue, keyed, key), group name, job id,
-/// batch id, schedule id, worker id, idempotency key, task number, bulk id,
+/// batch id, schedule id, worker id, (scope, idempotency key), task number, bulk id,
 /// key id, webhook id, delivery id. Append only. Deliveries that have ended leave the engine as
 /// ended jobs do.
 using Item =
@@ -55,6 +55,7 @@ struct RemovedWorker {
 };
 struct RemovedIdempotency {
   base::Blob key;
+  base::KeyId scope;
 };
 struct RemovedTask {
   std::uint64_t number = 0;

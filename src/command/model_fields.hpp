@@ -109,7 +109,7 @@ struct Fields<model::JobSpec> {
   static constexpr auto list = std::tuple(
       &S::queue, &S::payload, &S::priority, &S::max_retries, &S::tags, &S::unique, &S::traceparent,
       &S::scheduled_at, &S::retry, &S::expire_after, &S::lease, &S::max_runtime, &S::timeout,
-      &S::group, &S::requires_, &S::depends_on, &S::depends_on_index, &S::on_failure);
+      &S::group, &S::requires_, &S::depends_on, &S::depends_on_index, &S::on_failure, &S::delay);
 };
 template <>
 struct Fields<model::JobError> {
@@ -165,8 +165,8 @@ struct Fields<model::QueueTotals> {
 template <>
 struct Fields<model::QueueRecord> {
   using S = model::QueueRecord;
-  static constexpr auto list =
-      std::tuple(&S::name, &S::created_at, &S::settings, &S::totals, &S::last_served_group);
+  static constexpr auto list = std::tuple(&S::name, &S::created_at, &S::settings, &S::totals,
+                                          &S::last_served_group, &S::owner);
 };
 template <>
 struct Fields<model::TallyRecord> {
@@ -223,13 +223,14 @@ struct Fields<model::WorkerSpec> {
 template <>
 struct Fields<model::WorkerRecord> {
   using S = model::WorkerRecord;
-  static constexpr auto list = std::tuple(&S::spec, &S::started_at, &S::last_seen, &S::active);
+  static constexpr auto list =
+      std::tuple(&S::spec, &S::started_at, &S::last_seen, &S::active, &S::owner);
 };
 template <>
 struct Fields<model::IdempotencyRecord> {
   using S = model::IdempotencyRecord;
   static constexpr auto list =
-      std::tuple(&S::key, FixedField<S>{&S::fingerprint}, &S::expires_at, &S::reply);
+      std::tuple(&S::key, FixedField<S>{&S::fingerprint}, &S::expires_at, &S::reply, &S::scope);
 };
 template <>
 struct Fields<model::TaskRecord> {
@@ -268,8 +269,9 @@ struct Fields<model::DeliveryRecord> {
 template <>
 struct Fields<model::MetaRecord> {
   using S = model::MetaRecord;
-  static constexpr auto list = std::tuple(&S::now, &S::next_sequence, &S::next_lease,
-                                          &S::next_arrival, &S::next_task, &S::entries);
+  static constexpr auto list = std::tuple(
+      &S::now, &S::next_sequence, &S::next_lease, &S::next_arrival, &S::next_task, &S::entries,
+      &S::max_queues, &S::max_queues_per_key, &S::max_idempotency_keys_per_key);
 };
 
 template <>
@@ -280,9 +282,10 @@ struct Fields<model::BulkError> {
 template <>
 struct Fields<model::BulkRecord> {
   using S = model::BulkRecord;
-  static constexpr auto list = std::tuple(
-      &S::id, &S::action, &S::queue, &S::priority, &S::filter, &S::bound, &S::cursor, &S::estimated,
-      &S::affected, &S::skipped, &S::failed, &S::errors, &S::status, &S::finished_at, &S::reason);
+  static constexpr auto list =
+      std::tuple(&S::id, &S::action, &S::queue, &S::priority, &S::filter, &S::bound, &S::cursor,
+                 &S::estimated, &S::affected, &S::skipped, &S::failed, &S::errors, &S::status,
+                 &S::finished_at, &S::reason, &S::owner);
 };
 
 }  // namespace jobbie::command

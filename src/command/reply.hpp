@@ -30,7 +30,7 @@ enum class Refused : std::uint8_t {
   dependency_cycle = 9,
   name_taken = 10,
   limit_reached = 11,  ///< a bound of the server; `field` names what is full
-  forbidden = 12,      ///< the caller's key is not for the job's queue
+  forbidden = 12,      ///< the caller's key is not for what `field` names, or for its queue
 };
 /// The stable code, as on the wire.
 const char* to_string(Refused code);

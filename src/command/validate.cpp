@@ -1,6 +1,7 @@
 // validate(): one overload of check() for each command, in the order of the variant.
 #include "command/validate.hpp"
 
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -185,6 +186,7 @@ Fault check(const GroupCommand& command) {
 Fault check_schedule_job(const model::JobSpec& job) {
   if (auto fault = rules::check_job(job, 0)) return fault;
   if (job.scheduled_at.ms != 0) return {Problem::not_in_schedule, "scheduled_at"};
+  if (job.delay.ms != 0) return {Problem::not_in_schedule, "delay"};
   if (!job.depends_on.empty()) return {Problem::not_in_schedule, "depends_on"};
   return {};
 }
@@ -338,6 +340,26 @@ Fault check(const SettleDelivery& command) {
 }
 
 Fault check(const Resume& command) { return rules::duration(command.lost, "lost"); }
+
+Fault check(const SetLimits& command) {
+  const std::tuple<std::uint32_t, std::uint32_t, const char*> bounds[] = {
+      {command.queues, limits::kMostQueues, "queues"},
+      {command.queues_per_key, limits::kMostQueues, "queues_per_key"},
+      {command.idempotency_keys_per_key, limits::kIdempotencyKeys, "idempotency_keys_per_key"}};
+  for (const auto& [value, most, field] : bounds) {
+    if (auto fault = rules::at_least(value, 1, field)) return fault;
+    if (auto fault = rules::at_most(value, most, field)) return fault;
+  }
+  return {};
+}
+
+Fault check(const ForgetQueues& command) {
+  if (command.queues.size() > limits::kQueuesForgotten)
+    return {Problem::too_many, "queues", limits::kQueuesForgotten};
+  for (const Blob& name : command.queues)
+    if (auto fault = rules::queue_name(name, "queues")) return fault;
+  return {};
+}
 
 std::optional<Refusal> as_refusal(const Fault& fault) { return rules::refuse(fault); }
 std::optional<Refusal> as_refusal(std::optional<Refusal>&& refused) { return std::move(refused); }

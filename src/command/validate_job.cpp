@@ -16,6 +16,8 @@ Fault check_retry(const model::JobSpec& job) {
 
 Fault check_times(const model::JobSpec& job) {
   if (auto fault = instant(job.scheduled_at, "scheduled_at")) return fault;
+  if (auto fault = duration(job.delay, "delay")) return fault;
+  if (job.delay.ms != 0 && job.scheduled_at.ms != 0) return {Problem::two_times, "delay"};
   if (auto fault = duration(job.expire_after, "expire_after")) return fault;
   if (auto fault = lease(job.lease, "lease_duration")) return fault;
   if (auto fault = duration(job.max_runtime, "max_runtime")) return fault;

@@ -55,6 +55,8 @@ std::string sentence(const Fault& fault) {
       return fmt::format("{} names a position beyond the request's {} jobs.", field, bound);
     case Problem::not_in_schedule:
       return fmt::format("{} cannot be given for the job of a schedule.", field);
+    case Problem::two_times:
+      return fmt::format("{} and scheduled_at exclude one another.", field);
   }
   return {};
 }

@@ -45,6 +45,7 @@ enum class Problem : std::uint8_t {
   not_in_request,  ///< depends_on_index without a request of several jobs
   index_range,
   not_in_schedule,
+  two_times,  ///< scheduled_at as well
 };
 
 struct Fault {

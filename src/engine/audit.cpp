@@ -63,7 +63,9 @@ bool Core::audit_holder(const Job& job) const {
 
 /// What claims go by must never lie behind a queue's first job.
 bool Core::audit_head(const Queue& queue) const {
-  const ReadyKey seen = heads[queue.slot].bound;
+  const bool any_pending = queue.counts[static_cast<std::size_t>(State::pending)] > 0;
+  if (heads.is_pending(queue.slot) != any_pending) return false;
+  const ReadyKey seen = heads.bound(queue.slot);
   const auto behind = [&](Slot lane) {
     return !lanes[lane].empty() && lanes[lane].head_key() < seen;
   };
@@ -135,6 +137,8 @@ std::string Core::audit() const {
   });
   if (!found.empty()) return found;
   if (found = audit_lists(); !found.empty()) return found;
+  if (found = audit_memory(); !found.empty()) return found;
+  if (found = audit_owners(); !found.empty()) return found;
   if (sum.live != live || sum.timers != timers.size() || !timers.audit())
     return fmt::format("{} live jobs counted {}; {} timers found {}", sum.live, live, timers.size(),
                        sum.timers);

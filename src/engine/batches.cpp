@@ -3,6 +3,7 @@
 
 #include "base/json.hpp"
 #include "engine/core.hpp"
+#include "engine/footprint.hpp"
 
 namespace jobbie::engine {
 
@@ -12,7 +13,9 @@ base::BatchId Core::begin_batch(const command::BatchSpec& spec) {
   batch.record.id = base::BatchId{next_ulid(open_batch)};
   batch.record.callback_queue = spec.callback_queue;
   batch.record.callback_payload = spec.callback_payload;
+  weigh(batch.bytes, footprint(batch.record));
   batch_changed(batch);
+  expect_jobs_in(spec.callback_queue);
   return batch.record.id;
 }
 
@@ -52,7 +55,9 @@ void Core::finish_batches() {
     const auto found = batches.find(sequence);
     if (found == batches.end()) continue;
     model::BatchRecord record = std::move(found->second.record);
+    weigh(found->second.bytes, 0);
     batches.erase(found);
+    expect_no_jobs_in(record.callback_queue);
     record.finished_at = meta.now;
     emit(EventType::batch_completed, nullptr, record.callback_queue, Blob(record.id.text()));
     if (!record.callback_queue.empty()) {

@@ -3,6 +3,7 @@
 // A step acts on its jobs and moves the operation's cursor in one command, so that a crash neither
 // repeats nor loses one. The search for the jobs is not the engine's business.
 #include <algorithm>
+#include <utility>
 
 #include "engine/core.hpp"
 
@@ -49,6 +50,7 @@ Reply Core::run(const command::StartBulk& c) {
   record.filter = c.filter;
   record.estimated = c.estimated;
   record.bound = sequence;
+  record.owner = caller;
   changed_bulks.insert(sequence);
   return command::BulkReply{record};
 }
@@ -59,7 +61,10 @@ model::BulkRecord* Core::find_bulk(base::BulkId id) {
 }
 
 Reply Core::bulk_act(const command::BulkStep& c, JobId job) {
-  if (job.is_nil()) return refuse(Refused::not_found, "job_id", "there is no such job");
+  // To a key a job in a queue that it is not for is as unknown as one that is not there.
+  const Slot slot = caller.is_nil() || restricted_commands == 0 ? 0 : locate(job);
+  const bool hidden = slot != 0 && !is_allowed(queue_of(jobs[slot]).name.view());
+  if (job.is_nil() || hidden) return refuse(Refused::not_found, "job_id", "there is no such job");
   switch (c.action) {
     case model::BulkAction::retry:
       return run(command::Retry{.job = job, .payload = {}});
@@ -109,7 +114,9 @@ Reply Core::run(const command::BulkStep& c) {
   step.action = found->action;
   step.queue = found->queue;
   step.priority = found->priority;
+  const auto proposer = std::exchange(caller, found->owner);  // what it makes is the owner's
   const command::BulkStepped out = bulk_act_on_all(step);
+  caller = proposer;
   model::BulkRecord& record = *find_bulk(c.bulk);
   record.cursor = c.upto;
   record.affected += out.affected;

@@ -4,10 +4,34 @@
 #include "engine/core.hpp"
 
 namespace jobbie::engine {
+namespace {
+
+/// What a list or table keeps for the next time, in elements; more than this was a burst.
+constexpr std::size_t kKept = 16'384;
+/// A table is made smaller when it is emptier than this: so few entries are moved that it takes
+/// about a millisecond where the table had a million.
+constexpr std::size_t kSparse = 64;
+
+template <typename T>
+void empty(std::vector<T>& list) {
+  if (list.capacity() > kKept)
+    list = std::vector<T>();
+  else
+    list.clear();
+}
+
+template <typename Table>
+void shrink(Table& table) {
+  if (table.bucket_count() > kKept && table.size() < table.bucket_count() / kSparse)
+    table.rehash(2 * table.size());
+}
+
+}  // namespace
 
 command::Changes Core::drain_changes() {
   command::Changes out = std::exchange(removals, {});
   removed_jobs.clear();
+  shrink_tables();
   swept_jobs.clear();
   out.reserve(out.size() + 1 + changed_jobs.size() + changed_queues.size() +
               changed_tallies.size() + changed_workers.size());
@@ -38,8 +62,8 @@ command::Changes Core::drain_changes() {
     worker->changed = false;
     add(worker->record);
   }
-  for (const auto& key : std::exchange(new_idempotency, {}))
-    if (const auto found = idempotency.find(key); found != idempotency.end()) add(found->second);
+  for (const auto& [scope, key] : std::exchange(new_idempotency, {}))
+    if (const auto* found = idempotency.find({scope, key.view()})) add(*found);
   const auto numbers = std::exchange(changed_tasks, {});
   for (const auto& task : tasks)
     if (numbers.contains(task.number)) add(task);
@@ -76,7 +100,7 @@ void Core::drain_jobs(command::Changes& out) {
     else
       fill_plain(job, plain);
   }
-  changed_jobs.clear();
+  empty(changed_jobs);
 }
 
 void Core::drain_queues(command::Changes& out) {
@@ -120,10 +144,19 @@ void Core::forget_changes() { drain_changes(); }
 void Core::release_ended() {
   for (const JobRef ref : ended_jobs) {
     if (!exists(ref.slot, ref.sequence) || !model::has_ended(jobs[ref.slot].state)) continue;
-    index.erase(ref.sequence);
-    jobs.release(ref.slot);
+    release_job(ref.slot);
   }
-  ended_jobs.clear();
+  empty(ended_jobs);
+}
+
+void Core::shrink_tables() {
+  shrink(removed_jobs);
+  shrink(batches);
+  shrink(dependents);
+  shrink(queue_names);
+  shrink(group_names);
+  shrink(workers);
+  shrink(schedule_names);
 }
 
 }  // namespace jobbie::engine

@@ -57,7 +57,7 @@ void Core::dump(const ItemSink& sink) const {
   for (const auto& [id, worker] : workers)
     if (worker.known) known.emplace(id, &worker);
   for (const auto& [id, worker] : known) sink(worker->record);
-  for (const auto& [at, key] : idempotency_times) sink(idempotency.find(key)->second);
+  idempotency.for_each([&](const model::IdempotencyRecord& record) { sink(record); });
   for (const auto& task : tasks) sink(task);
   for (const auto& [sequence, bulk] : bulks) sink(bulk);
   for (const auto& [sequence, key] : api_keys) sink(key);

@@ -4,6 +4,7 @@
 
 #include "base/glob.hpp"
 #include "engine/core.hpp"
+#include "engine/footprint.hpp"
 
 namespace jobbie::engine {
 namespace {
@@ -131,106 +132,109 @@ Capabilities capabilities(const command::Claim& c, const Worker* registered) {
   return had;
 }
 
-/// Candidates by key, the first one in front. Most claims take one job from the queue whose bound
-/// is smallest, for which finding that one is enough: the heap is made when the order is asked for.
+/// Candidates by key, the first one in front.
 class Contest {
  public:
   explicit Contest(std::vector<Candidate>& all) : all_(all) {
-    if (all_.size() > 1)
-      std::iter_swap(all_.begin(), std::min_element(all_.begin(), all_.end(), by_key));
+    std::make_heap(all_.begin(), all_.end(), behind);
   }
   [[nodiscard]] bool empty() const { return all_.empty(); }
   [[nodiscard]] const Candidate& front() const { return all_.front(); }
 
-  /// The front queue's candidate is now this one; with nothing ready the queue is out.
+  /// With nothing ready a queue is out.
+  void push(const Candidate& candidate) {
+    if (candidate.key == kNothingReady) return;
+    all_.push_back(candidate);
+    std::push_heap(all_.begin(), all_.end(), behind);
+  }
+  void pop() {
+    std::pop_heap(all_.begin(), all_.end(), behind);
+    all_.pop_back();
+  }
+  /// The front queue's candidate is now this one.
   void replace_front(const Candidate& candidate) {
     if (candidate.key == all_.front().key) {
       all_.front() = candidate;
       return;
     }
-    if (heaped_) {
-      std::pop_heap(all_.begin(), all_.end(), behind);
-      all_.pop_back();
-    } else {
-      all_.front() = all_.back();
-      all_.pop_back();
-      std::make_heap(all_.begin(), all_.end(), behind);
-      heaped_ = true;
-    }
-    if (candidate.key == kNothingReady) return;
-    all_.push_back(candidate);
-    std::push_heap(all_.begin(), all_.end(), behind);
+    pop();
+    push(candidate);
   }
 
  private:
-  static bool by_key(const Candidate& a, const Candidate& b) { return a.key < b.key; }
   static bool behind(const Candidate& a, const Candidate& b) { return b.key < a.key; }
 
   std::vector<Candidate>& all_;
-  bool heaped_ = false;
 };
+
+/// What a job brings along that its producer or worker may make as large as they like.
+std::size_t bytes_of(const command::ClaimedJob& job) {
+  return job.payload.size() + job.checkpoint.size() + job.tags.size();
+}
 
 }  // namespace
 
-const std::vector<Slot>& Core::queues_matching(std::string_view pattern) {
-  constexpr std::size_t kMostPatterns = 256;
-  if (globs.generation != queue_generation || globs.matches.size() > kMostPatterns) {
-    globs.matches.clear();
-    globs.generation = queue_generation;
+QueueSetView Core::queues_of(const command::Claim& c, bool all) {
+  if (c.queues.size() == 1 && base::is_glob(c.queues.front().view()))
+    return queue_patterns.matches(c.queues.front().view());
+  claimed_queues.clear();
+  for (const Blob& name : c.queues) {
+    if (base::is_glob(name.view())) {
+      const QueueSet& more = queue_patterns.matches(name.view());
+      if (more.size() > claimed_queues.size()) claimed_queues.resize(more.size());
+      for (std::size_t i = 0; i < more.size(); ++i) claimed_queues[i] |= more[i];
+    } else if (all) {
+      if (const Slot slot = find_queue(name.view()); slot != 0) insert(claimed_queues, slot);
+    }
   }
-  if (const auto known = globs.matches.find(pattern); known != globs.matches.end())
-    return known->second;
-  auto& matches = globs.matches[std::string(pattern)];
-  for (const auto& queue : queues)
-    if (queue && base::glob_match(pattern, queue->name.view())) matches.push_back(queue->slot);
-  return matches;
+  return claimed_queues;
 }
 
 bool Core::has_nothing_for(const command::Claim& c) {
-  const auto is_empty = [&](Slot slot) {
-    return slot == 0 || queues[slot]->counts[static_cast<std::size_t>(State::pending)] == 0;
-  };
+  for (const Blob& name : c.queues) {
+    if (base::is_glob(name.view())) {
+      if (heads.any_pending(queue_patterns.matches(name.view()))) return false;
+    } else if (heads.is_pending(find_queue(name.view()))) {  // slot 0 never has anything
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Core::knows_globs(const command::Claim& c, std::size_t& budget) {
   return std::all_of(c.queues.begin(), c.queues.end(), [&](const Blob& name) {
-    if (!base::is_glob(name.view())) return is_empty(find_queue(name.view()));
-    const auto& slots = queues_matching(name.view());
-    return std::all_of(slots.begin(), slots.end(), is_empty);
+    return !base::is_glob(name.view()) || queue_patterns.look(name.view(), budget);
   });
 }
 
 Slot Core::first_queue(const command::Claim& c) {
   Slot first = 0;
-  const auto consider = [&](Slot slot) {
-    if (heads[slot].bound < heads[first].bound) first = slot;  // slot 0 never has anything
-  };
+  bool any_glob = false;
   for (const Blob& name : c.queues) {
     if (base::is_glob(name.view())) {
-      for (const Slot slot : queues_matching(name.view())) consider(slot);
-    } else {
-      consider(find_queue(name.view()));
+      any_glob = true;
+      continue;
     }
+    const Slot slot = find_queue(name.view());
+    if (heads.bound(slot) < heads.bound(first)) first = slot;  // slot 0 never has anything
   }
-  return first;
+  return any_glob ? heads.first_of(queues_of(c, false), first) : first;
 }
 
-void Core::collect_candidates(const command::Claim& c) {
+QueueSetView Core::collect_candidates(const command::Claim& c) {
   candidates.clear();
-  const auto mark = ++claim_counter;
-  const bool one_name = c.queues.size() == 1;
-  for (const Blob& name : c.queues) {
-    const Slot named = base::is_glob(name.view()) ? 0 : find_queue(name.view());
-    const std::span<const Slot> meant =
-        base::is_glob(name.view()) ? std::span(queues_matching(name.view())) : std::span(&named, 1);
-    // Written whether it stays or not, which spares a branch that nobody could foresee.
-    std::size_t count = candidates.size();
-    candidates.resize(count + meant.size());
-    for (const Slot slot : meant) {
-      QueueHead& head = heads[slot];
-      candidates[count] = {head.bound, slot, 0};
-      const bool again = !one_name && std::exchange(head.claim_mark, mark) == mark;
-      count += static_cast<std::size_t>(!again && head.bound != kNothingReady);
-    }
-    candidates.resize(count);
+  if (c.queues.size() == 1 && !base::is_glob(c.queues.front().view())) {
+    const Slot queue = find_queue(c.queues.front().view());
+    if (heads.bound(queue) != kNothingReady) candidates.push_back({heads.bound(queue), queue, 0});
+    return {};
   }
+  const QueueSetView set = queues_of(c, true);
+  for (std::size_t block = 0; block < set.size(); ++block) {
+    if (set[block] == 0) continue;
+    const auto smallest = heads.smallest_in(block);
+    if (smallest != kNothingReady) candidates.push_back({smallest, 0, static_cast<Slot>(block)});
+  }
+  return set;
 }
 
 Reply Core::run(const command::Claim& c) {
@@ -244,17 +248,25 @@ Reply Core::run(const command::Claim& c) {
     const Slot queue = first_queue(c);
     if (queue == 0) return claimed;
     const auto [key, same_queue, slot] = search.best_of(queue);
-    if (slot != 0 && key == heads[queue].bound && next_due(jobs[slot]).at > meta.now) {
+    if (slot != 0 && key == heads.bound(queue) && next_due(jobs[slot]).at > meta.now) {
       claim_job(slot, c, worker, claimed.jobs.emplace_back());
       return claimed;
     }
   }
 
-  collect_candidates(c);
+  const QueueSetView set = collect_candidates(c);
   Contest contest(candidates);
   std::size_t budget = options.timers_per_tick;
+  std::uint64_t bytes = 0;
   while (!contest.empty()) {
     const auto [key, queue, slot] = contest.front();
+    if (queue == 0) {
+      contest.pop();
+      for_each_queue(slot, set[slot], [&](Slot member) {
+        contest.push({heads.bound(member), member, 0});
+      });
+      continue;
+    }
     if (slot == 0) {
       contest.replace_front(search.best_of(queue));
       continue;
@@ -264,11 +276,12 @@ Reply Core::run(const command::Claim& c) {
         claimed.jobs.reserve(std::min<std::size_t>(
             c.count, queues[queue]->counts[static_cast<std::size_t>(State::pending)]));
       claim_job(slot, c, worker, claimed.jobs.emplace_back());
-      if (claimed.jobs.size() == c.count) break;  // most claims: the rest need not be put in order
+      if (!options.plants(Plant::bytes_not_counted)) bytes += bytes_of(claimed.jobs.back());
+      if (claimed.jobs.size() == c.count || (c.max_bytes != 0 && bytes >= c.max_bytes)) break;
     } else if (--budget == 0) {
       break;
     }
-    contest.replace_front({heads[queue].bound, queue, 0});
+    contest.replace_front({heads.bound(queue), queue, 0});
   }
   return claimed;
 }
@@ -284,6 +297,7 @@ void Core::claim_job(Slot slot, const command::Claim& c, Worker* worker, command
   // Records share the worker's own copy of its name.
   job.worker = worker != nullptr ? worker->record.spec.id : c.worker;
   job.hostname = c.hostname;
+  weigh(job.text_bytes, texts_footprint(job));
   const Details* detail = job.details.get();
   job.lease_duration = c.lease != Duration{}                              ? c.lease
                        : detail != nullptr && detail->lease != Duration{} ? detail->lease

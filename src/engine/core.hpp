@@ -24,11 +24,15 @@
 #include "command/reply.hpp"
 #include "engine/ended_jobs.hpp"
 #include "engine/engine.hpp"
+#include "engine/idempotency_table.hpp"
 #include "engine/indexed_heap.hpp"
 #include "engine/job.hpp"
 #include "engine/options.hpp"
+#include "engine/queue_heads.hpp"
+#include "engine/queue_patterns.hpp"
 #include "engine/queue_state.hpp"
 #include "engine/sequence_index.hpp"
+#include "engine/sequence_list.hpp"
 #include "engine/slab.hpp"
 #include "model/limits.hpp"
 
@@ -66,23 +70,21 @@ struct NextDue {
 };
 
 inline constexpr std::int64_t kMinute = 60'000;
+/// Jobs and lanes looked at when asking for the oldest pending jobs of a page of queues.
+inline constexpr std::size_t kOldestLookups = 10'000;
+/// Dependencies of a job that count as one job visited.
+inline constexpr std::size_t kDependenciesPerWork = 64;
 
 /// Completed, dead and cancelled as 0, 1 and 2.
 constexpr std::size_t ended_index(State state) {
   return static_cast<std::size_t>(state) - static_cast<std::size_t>(State::completed);
 }
 
-/// A queue that a claim may take a job from.
+/// A queue that a claim may take a job from, or a block of queues that has not been opened.
 struct Candidate {
-  ReadyKey key = kNothingReady;  ///< the job's, or the queue's bound until that is looked for
-  Slot queue = 0;
-  Slot job = 0;  ///< the queue's best job for the worker; 0: not looked for yet
-};
-
-/// Which queues a pattern matches, kept until a queue comes or goes. A memo, not state.
-struct GlobCache {
-  std::uint64_t generation = 0;
-  TextMap<std::vector<Slot>> matches;
+  ReadyKey key = kNothingReady;  ///< the job's, or a bound until that is looked for
+  Slot queue = 0;                ///< 0: a block
+  Slot job = 0;  ///< the queue's best job for the worker, 0: not looked for yet; or the block
 };
 
 /// A record's share of the state hash.
@@ -106,8 +108,10 @@ class Core {
   [[nodiscard]] std::string audit() const;
   [[nodiscard]] std::string audit_job(Slot slot, const Job& job) const;
   [[nodiscard]] std::string audit_lists() const;
+  [[nodiscard]] std::string audit_owners() const;
   [[nodiscard]] bool audit_holder(const Job& job) const;
   [[nodiscard]] bool audit_head(const Queue& queue) const;
+  [[nodiscard]] std::string audit_memory() const;
   void why_limits(const Job& job, std::vector<WhyReason>& reasons) const;
   void why_order(Slot slot, std::vector<WhyReason>& reasons) const;
 
@@ -153,14 +157,19 @@ class Core {
   Reply run(const command::RetryDelivery& c);
   Reply run(const command::SettleDelivery& c);
   Reply run(const command::Resume& c);
+  Reply run(const command::SetLimits& c);
+  Reply run(const command::ForgetQueues& c);
 
   // ---- keys and what they allow (keys.cpp)
   // --------------------------------------------------------
   /// Why the restriction that holds now does not let the command happen; nothing: it may.
   std::optional<Refusal> forbid(const command::Command& command);
-  std::optional<Refusal> forbid_queue(std::string_view queue) const;
+  std::optional<Refusal> forbid_queue(std::string_view queue, std::string_view field) const;
   [[nodiscard]] bool is_allowed(std::string_view queue) const;
   [[nodiscard]] bool is_worker_within(const model::WorkerSpec& worker) const;
+  /// Whether the worker belongs to somebody else than the restricted caller.
+  [[nodiscard]] bool is_foreign(const Worker& worker) const;
+  std::optional<Refusal> forbid_worker(const command::Command& command);
   [[nodiscard]] model::KeyRecord* find_key(std::string_view name);
 
   // ---- webhooks (webhooks.cpp)
@@ -199,7 +208,10 @@ class Core {
   void forget_job(Slot slot);
   /// The common part of an end and a deletion: out of every live structure.
   void detach(Slot slot, State to);
-  void forget_digest(Job& job);
+  void forget_digest(Slot slot);
+  /// Does up to `budget` of what the state hash has to do for jobs, and takes it off `budget`;
+  /// whether nothing of it is left.
+  bool hash_jobs(std::size_t& budget);
   void hash_job(Job& job);
   void touch(Slot slot);
   [[nodiscard]] model::JobRecord record_of(const Job& job) const;
@@ -219,6 +231,18 @@ class Core {
   /// What follows a failed attempt: dead, or another try after `delay` (nothing: the backoff).
   void fail_attempt(Slot slot, bool no_retry, std::optional<Duration> delay);
   [[nodiscard]] Duration backoff(const Job& job) const;
+
+  // ---- the account of memory (footprint.cpp)
+  // ------------------------------------------------------
+  /// About how many bytes the state takes.
+  [[nodiscard]] std::uint64_t memory() const;
+  /// Something takes `now` bytes, and took `known` when it was last weighed.
+  void weigh(std::uint32_t& known, std::size_t now);
+  void weigh_new(Job& job);
+  /// What of a job changes while it lives; touch() does it.
+  void weigh_parts(Job& job);
+  /// Gives up a job's slot and its entry in the index.
+  void release_job(Slot slot);
 
   // ---- deadlines (timers.cpp)
   // ---------------------------------------------------------------------
@@ -252,6 +276,7 @@ class Core {
   void wait_for(Slot slot, JobId dependency);
   void stop_waiting(Slot slot);
   void tell_dependents(const Job& job, bool completed);
+  [[nodiscard]] std::size_t work_of_release(Slot waiter) const;
   void dependency_ended(Slot waiter, JobId dependency, bool completed);
 
   // ---- queues and groups (queues.cpp, groups.cpp)
@@ -261,6 +286,12 @@ class Core {
   [[nodiscard]] Queue& queue_of(const Job& job) { return *queues[job.queue]; }
   [[nodiscard]] const Queue& queue_of(const Job& job) const { return *queues[job.queue]; }
   void remove_queue(Slot queue);
+  void set_owner(Queue& queue, base::KeyId owner);
+  /// Whether nothing would be missed but the name.
+  [[nodiscard]] bool is_forgettable(const Queue& queue) const;
+  /// A schedule or a callback is to enqueue into the queue of that name, or no longer.
+  void expect_jobs_in(const Blob& queue);
+  void expect_no_jobs_in(const Blob& queue);
   void link_to_queue(Slot slot);
   void unlink_from_queue(Slot slot);
   /// To the end of its queue's and its group's list.
@@ -355,11 +386,15 @@ class Core {
 
   // ---- claims (claim.cpp)
   // ---------------------------------------------------------------------------
-  const std::vector<Slot>& queues_matching(std::string_view pattern);
-  /// The queue with the smallest bound among those that the claim names; 0: nothing is pending.
+  /// The queues that the claim's globs match, or with `all` those it names too.
+  QueueSetView queues_of(const command::Claim& c, bool all);
   bool has_nothing_for(const command::Claim& c);
+  /// Looks at up to `budget` names for the claim's globs; whether nothing is left to look at.
+  bool knows_globs(const command::Claim& c, std::size_t& budget);
+  /// The queue with the smallest bound among those that the claim names; 0: nothing is pending.
   Slot first_queue(const command::Claim& c);
-  void collect_candidates(const command::Claim& c);
+  /// Fills `candidates`; the queues that their blocks stand for.
+  QueueSetView collect_candidates(const command::Claim& c);
   void claim_job(Slot slot, const command::Claim& c, Worker* worker, command::ClaimedJob& out);
 
   // ---- the rest
@@ -377,13 +412,19 @@ class Core {
   /// Gives a job just made its first state, and says which.
   State open_new_job(Slot slot, const model::JobSpec& spec,
                      std::span<const command::Enqueued> request);
-  std::optional<Refusal> room_for(std::span<const model::JobSpec> specs);
+  std::optional<Refusal> room_for(std::span<const model::JobSpec> specs, const Blob& callback = {});
   std::optional<Refusal> room_for_queue(const Blob& name, std::string_view field);
+  /// What a restricted key names for later is made at once, so that it counts; nothing for others.
+  std::optional<Refusal> make_owned_queue(const Blob& name);
+  /// Whether so many queues that are not there yet may be made.
+  [[nodiscard]] std::optional<Refusal> room_for_queues(std::size_t count,
+                                                       std::string_view field) const;
   std::optional<Reply> replay_idempotent(const command::Idempotency& idempotency);
   void remember_idempotent(const command::Idempotency& idempotency, const Reply& reply);
   /// The worker's entry, made by its first claim; null: anonymous, or unknown and not claiming.
   Worker* see_worker(const Blob& id, const command::Claim* claim);
-  bool knows_worker(const command::Claim& c, Instant since);
+  void restate(Worker& worker, const command::Claim& claim);
+  bool knows_worker(const command::Claim& c, Instant since, base::KeyId key);
   [[nodiscard]] Worker* find_worker(std::string_view id);
   Worker& add_worker(model::WorkerRecord record);
   void expect_silence(const Worker& worker);
@@ -391,7 +432,7 @@ class Core {
   void remove_worker(Worker& worker);
   /// The entry of a worker, made if need be: it may be one that is not known.
   Worker& make_worker(std::string_view id);
-  void drop_worker(const Worker& worker, std::string_view id);
+  void drop_worker(Worker& worker, std::string_view id);
   /// Counts an active job with its worker; `worker` null: to be looked up.
   void begin_holding(Job& job, Worker* worker);
   void end_holding(Job& job);
@@ -408,16 +449,20 @@ class Core {
   /// Whether a record that the port gave has been removed since the last drain.
   [[nodiscard]] bool is_gone(const model::JobRecord& record) const;
   void add_idempotent(model::IdempotencyRecord record);
-  void forget_idempotent(std::string_view key);
+  void forget_idempotent(const IdempotencyName& name);
+  [[nodiscard]] std::optional<Refusal> room_for_idempotent(base::KeyId scope) const;
   void expire_idempotency();
   void drop_silent_workers();
   [[nodiscard]] std::vector<const Queue*> queues_by_name() const;
   void drain_queues(command::Changes& out);
   void drain_jobs(command::Changes& out);
   void release_ended();
+  /// Tables that hold little of what they once held give memory back.
+  void shrink_tables();
   /// What loading made is not a change.
   void forget_changes();
-  [[nodiscard]] model::QueueView view_of(const Queue& queue) const;
+  /// Looks at up to `looks` jobs and lanes for the oldest job, and takes them off it.
+  [[nodiscard]] model::QueueView view_of(const Queue& queue, std::size_t& looks) const;
   [[nodiscard]] static model::QueueRecord queue_record(const Queue& queue);
   /// The claims that still count; empty: there is nothing to keep.
   [[nodiscard]] model::WindowRecord window_record(const Queue& queue, bool keyed, const Blob& key,
@@ -435,22 +480,27 @@ class Core {
   EndedJobs& ended_port;
   Options options;
   model::MetaRecord meta;
-  std::uint64_t random = 0;  ///< of the entry being applied
-  Instant time_before;       ///< log time when the entry being applied came
+  std::uint64_t random = 0;      ///< of the entry being applied
+  Instant time_before;           ///< log time when the entry being applied came
+  std::uint32_t entry_work = 0;  ///< that the entry being applied allows; 0: as the options say
+  std::size_t work_left = 0;     ///< of that
   Outcome* outcome = nullptr;
 
   Slab<Job> jobs;
   SequenceIndex index;  ///< sequence → slot, also of ended jobs that are not drained
   IndexedHeap<TimerKey, TimerPosition> timers{TimerPosition{&jobs}};
   std::size_t live = 0;
+  std::uint64_t held_bytes = 0;  ///< of jobs, batches, schedules and workers
 
   std::vector<std::unique_ptr<Queue>> queues;  ///< by slot; slot 0 is nobody
-  std::vector<QueueHead> heads;                ///< of queues, by slot
+  QueueHeads heads;                            ///< of queues, by slot
   std::vector<Slot> free_queues;
   mutable Slot last_found = 0;  ///< the queue last asked for by name, or 0. A memo, not state.
   TextMap<Slot> queue_names{0, TextHash{options.hash_seed}};
-  std::uint64_t queue_generation = 0;  ///< rises when a queue comes or goes
-  GlobCache globs;
+  QueuePatterns queue_patterns{options.hash_seed};
+  std::unordered_map<base::KeyId, std::uint64_t> owned_queues;  ///< by owner: how many
+  /// By name: schedules and unfinished batches that are to enqueue into that queue.
+  TextMap<std::uint32_t> expected_queues{0, TextHash{options.hash_seed}};
   Slab<Lane> lanes;
   Slab<Bucket> buckets;
   Slab<Limiter> limiters;
@@ -465,8 +515,7 @@ class Core {
   std::unordered_map<std::uint64_t, Batch> batches;  ///< unfinished, by sequence
   std::vector<std::uint64_t> batches_at_zero;
   std::uint64_t open_batch = 0;  ///< being filled: it cannot finish yet
-  std::unordered_map<std::uint64_t, std::set<std::uint64_t>>
-      dependents;  ///< job → who waits for it
+  std::unordered_map<std::uint64_t, SequenceList> dependents;  ///< job → who waits for it
 
   std::map<std::uint64_t, Schedule> schedules;  ///< by sequence
   TextMap<std::uint64_t> schedule_names{0, TextHash{options.hash_seed}};
@@ -478,14 +527,15 @@ class Core {
   std::size_t known_workers = 0;
   Instant workers_checked_at = base::kNever;  ///< no worker has been silent long enough before
 
-  TextMap<model::IdempotencyRecord> idempotency{0, TextHash{options.hash_seed}};
-  std::set<std::pair<Instant, std::string>> idempotency_times;
+  IdempotencyTable idempotency{options.hash_seed};
   std::uint64_t idempotency_digest = 0;
 
   std::map<std::uint64_t, model::KeyRecord> api_keys;  ///< by sequence
   std::uint64_t keys_revision = 0;  ///< rises with every change of them; not state
   const std::vector<Blob>* allowed_queues = nullptr;  ///< of the commands being applied
   std::uint64_t restricted_commands = 0;              ///< that are still to come
+  base::KeyId restricting_key;                        ///< of these
+  base::KeyId caller;  ///< the restricted key that the command at work is from; nil: none
 
   std::map<std::uint64_t, model::WebhookRecord> webhooks;  ///< by sequence
   std::uint64_t webhook_events = 0;  ///< that any of them wants: bits of EventType
@@ -515,7 +565,7 @@ class Core {
   std::vector<model::BatchRecord> finished_batches;
   std::vector<std::uint64_t> changed_schedules;
   std::vector<std::string> changed_workers;
-  std::vector<std::string> new_idempotency;
+  std::vector<std::pair<base::KeyId, Blob>> new_idempotency;  ///< scope and key
   std::set<std::uint64_t> changed_tasks;
   std::vector<command::LoggedLines> logged_lines;
   std::set<std::uint64_t> changed_bulks;
@@ -527,12 +577,14 @@ class Core {
 
   // ---- the state hash (state_hash.cpp)
   // ------------------------------------------------------------
-  bool hashing = false;  ///< digests of jobs are kept up to date
+  bool hashing = false;  ///< digests of jobs are kept up to date,
+  Slot hash_next = 0;    ///< of those in slots below this one
   std::uint64_t job_digests = 0;
   std::vector<JobRef> unhashed_jobs;
 
-  std::uint64_t claim_counter = 0;
-  std::vector<Candidate> candidates;  ///< of the claim being made: kept for its memory
+  // Of the claim being made: kept for their memory.
+  std::vector<Candidate> candidates;
+  QueueSet claimed_queues;
 };
 
 }  // namespace jobbie::engine

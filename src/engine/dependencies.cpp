@@ -7,10 +7,9 @@ namespace jobbie::engine {
 
 void Core::wait_for(Slot slot, JobId dependency) {
   Job& job = jobs[slot];
-  auto& waiting_on = job.place().waiting_on;
-  if (std::find(waiting_on.begin(), waiting_on.end(), dependency) != waiting_on.end()) return;
-  waiting_on.push_back(dependency);
-  dependents[dependency.sequence()].insert(job.sequence());
+  // Named twice it is waited for once.
+  if (!dependents[dependency.sequence()].insert(job.sequence())) return;
+  job.place().waiting_on.push_back(dependency);
 }
 
 void Core::stop_waiting(Slot slot) {
@@ -36,14 +35,22 @@ void Core::tell_dependents(const Job& job, bool completed) {
 bool Core::release_dependents(model::TaskRecord& task, std::size_t& budget) {
   while (true) {
     const auto found = dependents.find(task.job.sequence());
-    if (found == dependents.end() || *found->second.begin() > task.bound) return true;
+    if (found == dependents.end() || found->second.front() > task.bound) return true;
     if (budget == 0) return false;
-    --budget;
-    const auto waiter = *found->second.begin();
-    found->second.erase(found->second.begin());
+    const auto waiter = found->second.front();
+    budget -= std::min(budget, work_of_release(index.find(waiter)));
+    found->second.erase(waiter);
     if (found->second.empty()) dependents.erase(found);
     dependency_ended(index.find(waiter), task.job, task.flag);
   }
+}
+
+/// To tell a job that a dependency has ended takes the longer, the more of them it has: its list is
+/// searched, and its record, which holds them all, is written again.
+std::size_t Core::work_of_release(Slot waiter) const {
+  if (entry_work == 0) return 1;
+  const Placement& place = *jobs[waiter].placement;
+  return 1 + (place.depends_on.size() + place.waiting_on.size()) / kDependenciesPerWork;
 }
 
 void Core::dependency_ended(Slot waiter, JobId dependency, bool completed) {

@@ -32,7 +32,7 @@ void Core::detach(Slot slot, State to) {
   unlink_from_queue(slot);
   leave_group(slot);
   drop_keys(slot);
-  if (hashing) forget_digest(job);
+  if (hashing) forget_digest(slot);
   --live;
 }
 
@@ -80,8 +80,7 @@ void Core::forget_job(Slot slot) {
     removals.emplace_back(command::RemovedJob{job.id});
     removed_jobs.insert(job.sequence());
   }
-  index.erase(job.sequence());
-  jobs.release(slot);
+  release_job(slot);
 }
 
 void Core::revive_job(Slot slot) {

@@ -8,20 +8,13 @@
 #include "engine/core.hpp"
 
 namespace jobbie::engine {
-namespace {
-
-/// Latecomers looked at when asking for the oldest pending job.
-constexpr std::size_t kOldestLookups = 10'000;
-
-}  // namespace
-
 Refusal refuse(Refused code, std::string_view field, std::string_view message) {
   return {.code = code, .field = std::string(field), .message = std::string(message)};
 }
 
 Core::Core(EndedJobs& ended, const Options& given) : ended_port(ended), options(given) {
   queues.emplace_back();
-  heads.emplace_back();
+  heads.add();
   worker_slots.emplace_back();
   groups.emplace_back();
 }
@@ -30,18 +23,22 @@ void Core::apply(const command::Entry& entry, Outcome& out) {
   time_before = meta.now;
   meta.now = std::max(meta.now, entry.now);
   random = entry.random;
+  entry_work = entry.work;
+  work_left = entry.work;
   ++meta.entries;
   outcome = &out;
   out.replies.reserve(entry.commands.size());
   out.events.reserve(entry.commands.size());  // most commands tell of one
   for (const command::Command& command : entry.commands) {
     auto refusal = command::validate(command);
+    caller = restricted_commands > 0 ? restricting_key : base::KeyId{};
     if (!refusal && restricted_commands > 0) refusal = forbid(command);
     if (refusal) {
       out.replies.emplace_back(*std::move(refusal));
     } else {
       out.replies.push_back(std::visit([&](const auto& c) { return run(c); }, command));
     }
+    caller = {};
     if (restricted_commands > 0) --restricted_commands;
     if (!batches_at_zero.empty()) finish_batches();
     if (tasks.empty()) continue;
@@ -54,7 +51,7 @@ void Core::apply(const command::Entry& entry, Outcome& out) {
   outcome = nullptr;
 }
 
-model::QueueView Core::view_of(const Queue& queue) const {
+model::QueueView Core::view_of(const Queue& queue, std::size_t& looks) const {
   model::QueueView view{.record = queue_record(queue),
                         .counts = queue.counts,
                         .oldest_pending = {},
@@ -63,11 +60,15 @@ model::QueueView Core::view_of(const Queue& queue) const {
   std::uint64_t oldest = 0;
   const auto consider = [&](Slot lane) {
     if (lane == 0 || lanes[lane].empty()) return;
-    const auto sequence = lanes[lane].oldest(kOldestLookups);
+    const auto sequence = lanes[lane].oldest(looks);
     oldest = oldest == 0 ? sequence : std::min(oldest, sequence);
   };
   consider(queue.plain_lane);
-  for (const auto& [key, lane] : queue.lanes) consider(lane);
+  for (const auto& [key, lane] : queue.lanes) {
+    if (looks == 0) break;
+    --looks;
+    consider(lane);
+  }
   if (oldest != 0) view.oldest_pending = jobs[index.find(oldest)].id.ulid.time();
   return view;
 }
@@ -101,13 +102,26 @@ Demand Engine::demand(std::string_view queue) const {
           .picky = !found.needs.empty()};
 }
 
-bool Engine::is_idle_claim(const command::Command& command, base::Instant since) const {
+bool Engine::is_idle_claim(const command::Command& command, base::Instant since,
+                           base::KeyId key) const {
   const auto* claim = std::get_if<command::Claim>(&command);
   return claim != nullptr && !command::validate(command) && core_->has_nothing_for(*claim) &&
-         core_->knows_worker(*claim, since);
+         core_->knows_worker(*claim, since, key);
+}
+
+bool Engine::prepare(const command::Claim& claim, std::size_t& budget) {
+  return core_->knows_globs(claim, budget);
+}
+
+bool Engine::prepare_hash(std::size_t& budget) { return core_->hash_jobs(budget); }
+
+std::size_t Engine::undrained() const {
+  return core_->changed_jobs.size() + core_->removals.size() + core_->changed_queues.size() +
+         core_->changed_tallies.size() + core_->changed_workers.size() + core_->logged_lines.size();
 }
 
 std::size_t Engine::live_jobs() const { return core_->live; }
+std::uint64_t Engine::memory() const { return core_->memory(); }
 
 bool Engine::any_active() const {
   return std::any_of(core_->queues.begin(), core_->queues.end(), [](const auto& queue) {
@@ -130,13 +144,16 @@ std::vector<model::BulkRecord> Engine::bulks() const {
 std::optional<model::QueueView> Engine::queue(std::string_view name) const {
   const Slot slot = core_->find_queue(name);
   if (slot == 0) return std::nullopt;
-  return core_->view_of(*core_->queues[slot]);
+  std::size_t looks = kOldestLookups;
+  return core_->view_of(*core_->queues[slot], looks);
 }
 
 std::vector<model::QueueView> Engine::queues() const {
   std::vector<model::QueueView> out;
-  for (const auto& queue : core_->queues)
-    if (queue) out.push_back(core_->view_of(*queue));
+  for (const auto& queue : core_->queues) {
+    std::size_t looks = kOldestLookups;
+    if (queue) out.push_back(core_->view_of(*queue, looks));
+  }
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
     return a.record.name.view() < b.record.name.view();
   });
@@ -145,14 +162,30 @@ std::vector<model::QueueView> Engine::queues() const {
 
 std::vector<model::QueueView> Engine::first_queues(std::size_t limit) const {
   std::vector<model::QueueView> out;
+  std::size_t looks = kOldestLookups;
   for (const auto& queue : core_->queues) {
     if (out.size() == limit) break;
-    if (queue) out.push_back(core_->view_of(*queue));
+    if (queue) out.push_back(core_->view_of(*queue, looks));
   }
   return out;
 }
 
 std::size_t Engine::queue_count() const { return core_->queue_names.size(); }
+std::size_t Engine::queue_slots() const { return core_->queues.size(); }
+
+std::optional<EmptyQueue> Engine::empty_queue(std::size_t slot) const {
+  if (slot >= core_->queues.size() || !core_->queues[slot]) return std::nullopt;
+  const Queue& queue = *core_->queues[slot];
+  if (!core_->is_forgettable(queue)) return std::nullopt;
+  return EmptyQueue{
+      .name = queue.name, .created_at = queue.created_at, .enqueued = queue.totals.enqueued};
+}
+
+command::SetLimits Engine::limits() const {
+  return {.queues = core_->meta.max_queues,
+          .queues_per_key = core_->meta.max_queues_per_key,
+          .idempotency_keys_per_key = core_->meta.max_idempotency_keys_per_key};
+}
 std::uint64_t Engine::keys_revision() const { return core_->keys_revision; }
 std::size_t Engine::worker_count() const { return core_->known_workers; }
 

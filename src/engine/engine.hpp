@@ -43,6 +43,13 @@ struct Demand {
   bool picky = false;  ///< some of its jobs require a role, a tag or a certain worker
 };
 
+/// A queue in which nothing is, and by what one sees that nothing was since.
+struct EmptyQueue {
+  base::Blob name;
+  base::Instant created_at;
+  std::uint64_t enqueued = 0;
+};
+
 /// Up to `limit` names after `after`, ascending, that begin with `prefix` and match `glob`; an
 /// empty text is no condition. With `among`, a queue must match one of these as well, and a worker
 /// must listen on one that does.
@@ -52,6 +59,17 @@ struct NamePage {
   std::string_view glob;
   std::size_t limit = 1;
   const std::vector<base::Blob>* among = nullptr;
+};
+
+/// A list being looked through for a page of it, a part at a time. What comes or goes meanwhile may
+/// be on the page or not.
+struct NameScan {
+  enum class List : std::uint8_t { queues, groups, workers };
+  List list = List::queues;
+  NamePage page;  ///< its texts must outlive the scan
+
+  std::uint32_t next = 0;                                    ///< slot
+  std::vector<std::pair<std::string, std::uint32_t>> first;  ///< names with their slots
 };
 
 class Engine {
@@ -90,9 +108,12 @@ class Engine {
   [[nodiscard]] std::vector<model::ScheduleRecord> schedules() const;  ///< by sequence
   [[nodiscard]] std::vector<model::WorkerRecord> workers() const;      ///< by id
   // The same a page at a time: these copy no more than they return.
-  [[nodiscard]] std::vector<model::QueueView> queues(const NamePage& page) const;
-  [[nodiscard]] std::vector<model::GroupView> groups(const NamePage& page) const;
-  [[nodiscard]] std::vector<model::WorkerRecord> workers(NamePage page) const;
+  /// Looks at up to `budget` names, and takes them off it; whether the scan is complete.
+  bool look_through(NameScan& scan, std::size_t& budget) const;
+  /// What a complete scan has found, by name.
+  [[nodiscard]] std::vector<model::QueueView> queues(NameScan scan) const;
+  [[nodiscard]] std::vector<model::GroupView> groups(NameScan scan) const;
+  [[nodiscard]] std::vector<model::WorkerRecord> workers(NameScan scan) const;
   [[nodiscard]] std::vector<model::ScheduleRecord> schedules(base::ScheduleId after,
                                                              std::size_t limit) const;
   [[nodiscard]] std::optional<model::WorkerRecord> worker(std::string_view id) const;
@@ -116,14 +137,31 @@ class Engine {
   [[nodiscard]] std::vector<model::BulkRecord> bulks() const;  ///< by sequence
   [[nodiscard]] Demand demand(std::string_view queue) const;
   /// Whether the command is a claim that would change nothing: its queues have no pending job, and
-  /// its worker is known as it says and was heard of at `since` or later.
-  [[nodiscard]] bool is_idle_claim(const command::Command& command, base::Instant since) const;
+  /// its worker is known as it says, was heard of at `since` or later, and is that of `key` (nil:
+  /// the caller's key is not restricted).
+  [[nodiscard]] bool is_idle_claim(const command::Command& command, base::Instant since,
+                                   base::KeyId key = {}) const;
+  /// Does up to `budget` of what a claim's globs will have to look at, and takes it off `budget`;
+  /// whether the claim will find all of it done. Changes no outcome.
+  [[nodiscard]] bool prepare(const command::Claim& claim, std::size_t& budget);
+  /// The same for the state hash, which then has no jobs left to look at.
+  [[nodiscard]] bool prepare_hash(std::size_t& budget);
+  /// About how many records drain_changes() would give now.
+  [[nodiscard]] std::size_t undrained() const;
   [[nodiscard]] std::size_t live_jobs() const;
+  /// About how many bytes the state takes: a function of the contents, kept up to date.
+  [[nodiscard]] std::uint64_t memory() const;
   /// Whether any job is active. Looks at every queue.
   [[nodiscard]] bool any_active() const;
   /// Of at most `limit` queues, those made first; for those who must not take long.
   [[nodiscard]] std::vector<model::QueueView> first_queues(std::size_t limit) const;
   [[nodiscard]] std::size_t queue_count() const;
+  /// Queues have numbers below this; each keeps its own while it is there.
+  [[nodiscard]] std::size_t queue_slots() const;
+  /// The queue of that number if command::ForgetQueues would remove it.
+  [[nodiscard]] std::optional<EmptyQueue> empty_queue(std::size_t slot) const;
+  /// What command::SetLimits set last.
+  [[nodiscard]] command::SetLimits limits() const;
   [[nodiscard]] std::size_t worker_count() const;
 
   /// Compares every index, list, heap and counter with a recount; the first contradiction found, or

@@ -14,23 +14,30 @@ constexpr std::uint32_t kOutside = std::numeric_limits<std::uint32_t>::max();
 /// Whether the jobs of one request depend on each other in a circle (Kahn's algorithm). `taker`
 /// says which position each one came to.
 bool has_cycle(std::span<const model::JobSpec> specs, std::span<const std::uint32_t> taker) {
-  std::vector<std::uint32_t> unmet(specs.size());
-  std::vector<std::vector<std::uint32_t>> followers(specs.size());
-  for (std::uint32_t i = 0; i < specs.size(); ++i) {
-    if (taker[i] != i) continue;
-    for (const auto before : specs[i].depends_on_index) {
-      if (taker[before] == kOutside) continue;
-      followers[taker[before]].push_back(i);
-      ++unmet[i];
+  const auto for_each_edge = [&](auto&& use) {
+    for (std::uint32_t i = 0; i < specs.size(); ++i) {
+      if (taker[i] != i) continue;
+      for (const auto before : specs[i].depends_on_index)
+        if (taker[before] != kOutside) use(taker[before], i);
     }
-  }
+  };
+  // Who follows whom, one list behind the other: those of i end where those of i + 1 begin.
+  std::vector<std::uint32_t> unmet(specs.size());
+  std::vector<std::uint32_t> begin(specs.size() + 1);
+  for_each_edge([&](std::uint32_t before, std::uint32_t i) {
+    ++unmet[i];
+    ++begin[before];
+  });
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<std::uint32_t> followers(begin.back());
+  for_each_edge([&](std::uint32_t before, std::uint32_t i) { followers[--begin[before]] = i; });
   std::vector<std::uint32_t> free;
   for (std::uint32_t i = 0; i < specs.size(); ++i)
     if (unmet[i] == 0) free.push_back(i);
   std::size_t done = 0;
   for (; done < free.size(); ++done)
-    for (const auto next : followers[free[done]])
-      if (--unmet[next] == 0) free.push_back(next);
+    for (auto next = begin[free[done]]; next < begin[free[done] + 1]; ++next)
+      if (--unmet[followers[next]] == 0) free.push_back(followers[next]);
   return done < specs.size();
 }
 
@@ -57,7 +64,8 @@ std::optional<Refusal> Core::check_cycles(std::span<const model::JobSpec> specs,
   if (std::none_of(specs.begin(), specs.end(), within)) return std::nullopt;
   std::vector<std::uint32_t> as_written(specs.size());
   std::iota(as_written.begin(), as_written.end(), 0U);
-  if (!has_cycle(specs, as_written) && !has_cycle(specs, taker)) return std::nullopt;
+  const bool same = std::equal(taker.begin(), taker.end(), as_written.begin());
+  if (!has_cycle(specs, as_written) && (same || !has_cycle(specs, taker))) return std::nullopt;
   return refuse(Refused::dependency_cycle, "depends_on",
                 "the jobs depend on each other in a circle");
 }
@@ -81,15 +89,18 @@ std::vector<std::uint32_t> Core::find_takers(std::span<const model::JobSpec> spe
   return taker;
 }
 
-std::optional<Refusal> Core::room_for_queue(const Blob& name, std::string_view field) {
-  if (find_queue(name.view()) != 0 || queue_names.size() < model::limits::kQueues)
-    return std::nullopt;
-  return refuse(Refused::limit_reached, field, "there are too many queues");
-}
-
-std::optional<Refusal> Core::room_for(std::span<const model::JobSpec> specs) {
+std::optional<Refusal> Core::room_for(std::span<const model::JobSpec> specs, const Blob& callback) {
+  // Without a caller that is counted, and with the limit that always was, each name is judged by
+  // itself, as it always was: entries of older logs must come to the same.
+  const bool exact = !caller.is_nil() || meta.max_queues != model::limits::kQueues;
+  std::unordered_set<std::string_view> fresh;
+  const auto room_for_name = [&](const Blob& name, std::string_view field) {
+    if (find_queue(name.view()) != 0) return std::optional<Refusal>();
+    if (exact) fresh.insert(name.view());
+    return room_for_queues(exact ? fresh.size() : 1, field);
+  };
   for (const auto& spec : specs) {
-    if (auto refusal = room_for_queue(spec.queue, "queue")) return refusal;
+    if (auto refusal = room_for_name(spec.queue, "queue")) return refusal;
     if (!spec.group.empty() && find_group(spec.group.view()) == 0 &&
         group_names.size() >= model::limits::kGroups)
       return refuse(Refused::limit_reached, "group", "there are too many groups");
@@ -99,7 +110,7 @@ std::optional<Refusal> Core::room_for(std::span<const model::JobSpec> specs) {
       return refuse(Refused::limit_reached, "roles",
                     "the queue has too many different requirements");
   }
-  return std::nullopt;
+  return callback.empty() ? std::nullopt : room_for_name(callback, "callback_queue");
 }
 
 /// Gives a new job its dependencies; false if one of them has failed and that cancels the job.
@@ -164,11 +175,10 @@ Reply Core::run(const command::EnqueueMany& c) {
   many.jobs.resize(c.jobs.size());
   const auto taker = find_takers(c.jobs, many.jobs);
   if (auto refusal = check_cycles(c.jobs, taker)) return *std::move(refusal);
-  if (auto refusal = room_for(c.jobs)) return *std::move(refusal);
-  if (c.batch && !c.batch->callback_queue.empty())
-    if (auto refusal = room_for_queue(c.batch->callback_queue, "callback_queue"))
-      return *std::move(refusal);
+  const Blob callback = c.batch ? c.batch->callback_queue : Blob{};
+  if (auto refusal = room_for(c.jobs, callback)) return *std::move(refusal);
 
+  if (!callback.empty() && !caller.is_nil()) make_queue(callback);
   if (c.batch) many.batch = begin_batch(*c.batch);
   for (std::uint32_t i = 0; i < c.jobs.size(); ++i) {
     if (taker[i] == kOutside) continue;

@@ -44,6 +44,7 @@ struct Placement {
   std::uint32_t group_prev = 0;  ///< neighbours in the group's list of live jobs
   std::uint32_t group_next = 0;
   std::uint64_t group_arrival = 0;
+  std::uint32_t bytes = 0;            ///< in the account of memory, as last weighed
   std::uint32_t concurrency_key = 0;  ///< the keyed limiters it falls under, while live
   std::uint32_t throttle_key = 0;
 };
@@ -65,6 +66,7 @@ struct Details {
   Blob end_reason;
   std::vector<model::JobError> errors;
   std::uint32_t error_count = 0;
+  std::uint32_t bytes = 0;  ///< in the account of memory, as last weighed
   Instant failed_at;
   BatchId batch;
   ScheduleId schedule;
@@ -92,6 +94,7 @@ struct Job {
   std::int32_t priority = model::kNormal;
   std::uint32_t attempt = 0;
   std::uint32_t max_retries = 0;
+  std::uint32_t text_bytes = 0;  ///< of payload, worker and hostname, in the account of memory
   std::uint32_t queue_prev = 0;  ///< neighbours in the queue's list of live jobs
   std::uint32_t queue_next = 0;
   std::uint32_t seat = 0;        ///< its lane while pending, its worker's slot while active

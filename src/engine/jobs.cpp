@@ -18,11 +18,13 @@ bool needs_placement(const model::JobSpec& spec) {
 bool needs_details(const model::JobSpec& spec) {
   static const Duration kNone{};
   return spec.retry != model::RetryPolicy{} || spec.scheduled_at != Instant{} ||
-         spec.expire_after != kNone || spec.lease != kNone || spec.max_runtime != kNone ||
-         spec.timeout != kNone || !spec.tags.empty() || !spec.traceparent.empty();
+         spec.delay != kNone || spec.expire_after != kNone || spec.lease != kNone ||
+         spec.max_runtime != kNone || spec.timeout != kNone || !spec.tags.empty() ||
+         !spec.traceparent.empty();
 }
 
-void fill_parts(Job& job, const model::JobSpec& spec) {
+/// `now`: what a delay is counted from.
+void fill_parts(Job& job, const model::JobSpec& spec, Instant now) {
   if (!spec.unique.key.empty()) {
     job.unique = std::make_unique<Unique>();
     job.unique->spec = spec.unique;
@@ -37,7 +39,7 @@ void fill_parts(Job& job, const model::JobSpec& spec) {
   if (!needs_details(spec)) return;
   Details& detail = job.detail();
   detail.retry = spec.retry;
-  detail.scheduled_at = spec.scheduled_at;
+  detail.scheduled_at = spec.delay != Duration{} ? now + spec.delay : spec.scheduled_at;
   detail.expire_after = spec.expire_after;
   detail.lease = spec.lease;
   detail.max_runtime = spec.max_runtime;
@@ -103,9 +105,10 @@ Slot Core::create_job(const model::JobSpec& spec) {
   job.payload = spec.payload;
   job.priority = spec.priority;
   job.max_retries = spec.max_retries;
-  fill_parts(job, spec);
+  fill_parts(job, spec, meta.now);
   if (spec.expire_after != Duration{}) job.details->expire_at = meta.now + spec.expire_after;
   index.insert(sequence, slot);
+  weigh_new(job);
   ++live;
 
   job.queue = make_queue(spec.queue);
@@ -170,12 +173,13 @@ void Core::set_state(Slot slot, State to) {
 
 void Core::touch(Slot slot) {
   Job& job = jobs[slot];
+  if (job.placement || job.details) weigh_parts(job);
   if (!job.changed) {
     job.changed = true;
     changed_jobs.push_back({slot, job.sequence()});
   }
   if (hashing && !job.to_be_hashed) {
-    forget_digest(job);
+    forget_digest(slot);
     job.to_be_hashed = true;
     unhashed_jobs.push_back({slot, job.sequence()});
   }
@@ -244,7 +248,8 @@ void Core::fail_attempt(Slot slot, bool no_retry, std::optional<Duration> delay)
 Duration Core::elapsed_at(EventType type, const Job* job) const {
   switch (type) {
     case EventType::started:
-      return job->started_at - job->ready_at;
+      // The time in an id may be later than the log's, if that was turned back since.
+      return std::max(job->started_at - job->ready_at, Duration{});
     case EventType::completed:
     case EventType::failed:
     case EventType::lease_expired:

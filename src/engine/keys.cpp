@@ -40,6 +40,7 @@ ScheduleId schedule_of(const command::Command& command) {
 
 Reply Core::run(const command::Restrict& c) {
   allowed_queues = &c.queues;
+  restricting_key = c.key;
   restricted_commands = std::uint64_t{c.commands} + 1;  // this one counts as well
   return command::Done{};
 }
@@ -48,27 +49,57 @@ bool Core::is_allowed(std::string_view queue) const {
   return base::matches_any(*allowed_queues, queue);
 }
 
-std::optional<Refusal> Core::forbid_queue(std::string_view queue) const {
+/// `field` is what the command names it by.
+std::optional<Refusal> Core::forbid_queue(std::string_view queue, std::string_view field) const {
   if (is_allowed(queue)) return std::nullopt;
-  return refuse(Refused::forbidden, "", "the key is not for this queue");
+  return refuse(Refused::forbidden, field, "the key is not for its queue");
 }
 
 std::optional<Refusal> Core::forbid(const command::Command& command) {
   if (const JobId id = std::visit(JobOf{}, command); !id.is_nil()) {
     const Slot slot = locate(id);
-    return slot == 0 ? std::nullopt : forbid_queue(queue_of(jobs[slot]).name.view());
+    return slot == 0 ? std::nullopt : forbid_queue(queue_of(jobs[slot]).name.view(), "job_id");
   }
   if (const ScheduleId id = schedule_of(command); !id.is_nil()) {
     const Schedule* schedule = find_schedule(id);
-    return schedule == nullptr ? std::nullopt
-                               : forbid_queue(schedule->record.spec.job.queue.view());
+    return schedule == nullptr
+               ? std::nullopt
+               : forbid_queue(schedule->record.spec.job.queue.view(), "schedule_id");
   }
   if (const auto* removal = std::get_if<command::RemoveWorker>(&command)) {
     const Worker* worker = find_worker(removal->worker.view());
     if (worker != nullptr && !is_worker_within(worker->record.spec))
-      return refuse(Refused::forbidden, "", "the key is not for all queues of this worker");
+      return refuse(Refused::forbidden, "worker_id",
+                    "the key is not for all queues of this worker");
   }
-  return std::nullopt;
+  if (caller.is_nil()) return std::nullopt;
+  if (const auto* end = std::get_if<command::EndBulk>(&command)) {
+    const model::BulkRecord* bulk = find_bulk(end->bulk);
+    if (bulk == nullptr || bulk->owner == caller) return std::nullopt;
+    return refuse(Refused::forbidden, "bulk_operation_id", "the operation is another key's");
+  }
+  return forbid_worker(command);
+}
+
+std::optional<Refusal> Core::forbid_worker(const command::Command& command) {
+  const Blob* id = nullptr;
+  if (const auto* claim = std::get_if<command::Claim>(&command)) id = &claim->worker;
+  if (const auto* beat = std::get_if<command::Heartbeat>(&command)) id = &beat->worker;
+  if (const auto* worker = std::get_if<command::RegisterWorker>(&command)) id = &worker->worker.id;
+  const Worker* worker = id == nullptr ? nullptr : find_worker(id->view());
+  if (worker == nullptr || !is_foreign(*worker)) return std::nullopt;
+  return refuse(Refused::forbidden, "worker_id", "the worker id is in use by another key");
+}
+
+/// A worker that no restricted key owns was made by a caller who may do everything, or before
+/// workers had owners: it is for those who might remove it as well, if it says where it works.
+bool Core::is_foreign(const Worker& worker) const {
+  const model::WorkerRecord& record = worker.record;
+  if (record.owner == caller) return false;
+  if (record.last_seen + model::limits::kWorkerSilence <= meta.now) return false;
+  if (record.owner.is_nil()) return record.spec.queues.empty() || !is_worker_within(record.spec);
+  const auto owner = api_keys.find(record.owner.sequence());
+  return owner != api_keys.end() && owner->second.id == record.owner;
 }
 
 bool Core::is_worker_within(const model::WorkerSpec& worker) const {

@@ -69,31 +69,34 @@ void Lane::find_head() {
   }
 }
 
-std::size_t Lane::ahead_of(std::uint32_t slot, std::size_t most) const {
+std::size_t Lane::ahead_of(std::uint32_t slot, std::size_t& looks) const {
   const ReadyKey key = ready_key((*jobs_)[slot]);
   std::size_t count = 0;
-  std::size_t looked_at = 0;
   for (const Tier& tier : tiers_) {
-    for (auto s = tier.first; s != 0 && looked_at < most; s = (*jobs_)[s].ready_next) {
-      ++looked_at;
+    for (auto s = tier.first; s != 0 && looks > 0; s = (*jobs_)[s].ready_next) {
+      --looks;
       if (!(ready_key((*jobs_)[s]) < key)) break;
       ++count;
     }
   }
   late_.for_each([&](const LateHeap::Entry& entry) {
+    if (looks == 0) return false;
+    --looks;
     if (entry.key < key) ++count;
-    return ++looked_at < most;
+    return true;
   });
   return count;
 }
 
-std::uint64_t Lane::oldest(std::size_t most) const {
+std::uint64_t Lane::oldest(std::size_t& looks) const {
   std::uint64_t best = head_key_.sequence;
   for (const Tier& tier : tiers_)
     if (tier.first != 0) best = std::min(best, (*jobs_)[tier.first].sequence());
   late_.for_each([&](const LateHeap::Entry& entry) {
+    if (looks == 0) return false;
+    --looks;
     best = std::min(best, entry.key.sequence);
-    return --most > 0;
+    return true;
   });
   return best;
 }

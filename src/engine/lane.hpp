@@ -48,10 +48,11 @@ class Lane {
   [[nodiscard]] std::uint32_t head() const { return head_; }
   [[nodiscard]] ReadyKey head_key() const { return head_key_; }
 
-  /// How many jobs stand before `slot`, counting no further than `most`.
-  [[nodiscard]] std::size_t ahead_of(std::uint32_t slot, std::size_t most) const;
-  /// The smallest sequence in the lane; looks at no more than `most` latecomers.
-  [[nodiscard]] std::uint64_t oldest(std::size_t most) const;
+  /// How many jobs stand before `slot`; looks at no more than `looks`, and takes them off it.
+  [[nodiscard]] std::size_t ahead_of(std::uint32_t slot, std::size_t& looks) const;
+  /// The smallest sequence in the lane; looks at no more than `looks` latecomers, and takes them
+  /// off it.
+  [[nodiscard]] std::uint64_t oldest(std::size_t& looks) const;
   /// Whether links, heap and size agree (for audits).
   [[nodiscard]] bool audit() const;
 

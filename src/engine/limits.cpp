@@ -64,6 +64,7 @@ void Core::assign_keys(Slot slot) {
     const auto key = key_value(job, queue.settings.throttle_per->per.view());
     if (!key.empty()) job.place().throttle_key = join_limiter(queue, true, key);
   }
+  if (job.placement) weigh_parts(job);
 }
 
 void Core::drop_keys(Slot slot) {

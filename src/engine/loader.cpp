@@ -7,6 +7,7 @@
 
 #include "command/codec.hpp"
 #include "engine/core.hpp"
+#include "engine/footprint.hpp"
 
 namespace jobbie::engine {
 namespace {
@@ -86,6 +87,7 @@ base::Result<void> Loader::Pending::take(model::QueueRecord record) {
   queue.settings = std::move(record.settings);
   queue.totals = record.totals;
   queue.last_served_group = std::move(record.last_served_group);
+  core->set_owner(queue, record.owner);
   return {};
 }
 
@@ -97,8 +99,12 @@ base::Result<void> Loader::Pending::take(model::GroupRecord record) {
 
 base::Result<void> Loader::Pending::take(model::BatchRecord record) {
   const auto sequence = record.id.sequence();
-  if (record.pending == 0 || !core->batches.emplace(sequence, Batch{std::move(record)}).second)
+  core->expect_jobs_in(record.callback_queue);
+  const auto [entry, fresh] = core->batches.try_emplace(sequence);
+  if (record.pending == 0 || !fresh)
     return std::unexpected(contradiction("a batch occurs twice or is finished"));
+  entry->second.record = std::move(record);
+  core->weigh(entry->second.bytes, footprint(entry->second.record));
   return {};
 }
 
@@ -112,7 +118,10 @@ base::Result<void> Loader::Pending::take(model::ScheduleRecord record) {
       core->schedules.contains(sequence))
     return std::unexpected(contradiction("a schedule occurs twice"));
   if (record.next_run != Instant{}) core->schedule_times.emplace(record.next_run, sequence);
-  core->schedules.emplace(sequence, Schedule{std::move(record), *std::move(cron)});
+  core->expect_jobs_in(record.spec.job.queue);
+  const auto added =
+      core->schedules.emplace(sequence, Schedule{std::move(record), *std::move(cron)}).first;
+  core->weigh(added->second.bytes, footprint(added->second.record));
   return {};
 }
 
@@ -126,7 +135,7 @@ base::Result<void> Loader::Pending::take(model::WorkerRecord record) {
 base::Result<void> Loader::Pending::take(model::IdempotencyRecord record) {
   if (!command::decode_reply(record.reply.view()))
     return std::unexpected(contradiction("an idempotency key has an unreadable reply"));
-  if (core->idempotency.contains(record.key.view()))
+  if (core->idempotency.find(name_of(record)) != nullptr)
     return std::unexpected(contradiction("an idempotency key occurs twice"));
   core->add_idempotent(std::move(record));
   return {};
@@ -280,6 +289,7 @@ base::Result<void> Loader::Pending::place_job(const model::JobRecord& record) {
     core->link_lock(slot);
   }
   for (const JobId dependency : record.waiting_on) core->wait_for(slot, dependency);
+  core->weigh_parts(job);
   if (job.state == State::active) {
     core->count_active(slot, true);
     core->begin_holding(job, nullptr);

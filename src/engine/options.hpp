@@ -26,8 +26,10 @@ enum class Plant : std::uint8_t {
   dependents_forgotten,     ///< deleting a job does not tell those that wait for it
   checkpoint_loses_cancel,  ///< the dump leaves out cancel_requested
   resume_forgets,           ///< leases run on while nobody leads
+  bytes_not_counted,        ///< a claim gives all it may by number, however large
+  work_not_shared,          ///< each command of an entry may do all that the entry allows
 };
-inline constexpr std::size_t kPlants = 17;
+inline constexpr std::size_t kPlants = 19;
 
 struct Options {
   std::size_t timers_per_tick = 1000;  ///< deadlines of jobs that one Tick fires

@@ -83,6 +83,7 @@ struct Queue {
   std::uint32_t slot = 0;
   Blob name;
   Instant created_at;
+  base::KeyId owner;  ///< the restricted key that made it; nil: none
   model::QueueSettings settings;
   model::QueueTotals totals;
   std::optional<Blob> last_served_group;
@@ -116,12 +117,6 @@ struct Queue {
   bool window_changed = false;
 };
 
-/// What a claim over many queues looks at first; these stand side by side in memory.
-struct QueueHead {
-  ReadyKey bound = kNothingReady;  ///< no job that could be claimed stands before it
-  std::uint64_t claim_mark = 0;    ///< the claim that last looked at it
-};
-
 struct Group {
   Blob name;
   bool paused = false;
@@ -136,12 +131,14 @@ struct Group {
 
 struct Batch {
   model::BatchRecord record;
+  std::uint32_t bytes = 0;  ///< in the account of memory
   bool changed = false;
 };
 
 struct Schedule {
   model::ScheduleRecord record;
   model::CronExpr cron;
+  std::uint32_t bytes = 0;  ///< in the account of memory
   bool changed = false;
 };
 
@@ -153,7 +150,8 @@ struct Worker {
   /// it is no part of the state: a loaded engine learns it again from the next claim.
   std::vector<Blob> stated_roles;
   std::vector<Blob> stated_tags;
-  std::uint32_t slot = 0;  ///< names it in the jobs that it holds
+  std::uint32_t slot = 0;   ///< names it in the jobs that it holds
+  std::uint32_t bytes = 0;  ///< in the account of memory
   bool known = false;
   bool changed = false;
 };

@@ -20,7 +20,7 @@ Slot Core::make_queue(const Blob& name) {
   if (free_queues.empty()) {
     slot = static_cast<Slot>(queues.size());
     queues.emplace_back();
-    heads.emplace_back();
+    heads.add();
   } else {
     slot = free_queues.back();
     free_queues.pop_back();
@@ -30,9 +30,16 @@ Slot Core::make_queue(const Blob& name) {
   queues[slot]->name = name;
   queues[slot]->created_at = meta.now;
   queue_names.emplace(name.view(), slot);
-  ++queue_generation;
+  queue_patterns.add(slot, name);
+  set_owner(*queues[slot], caller);
   queue_changed(*queues[slot]);
   return slot;
+}
+
+void Core::set_owner(Queue& queue, base::KeyId owner) {
+  if (!queue.owner.is_nil() && --owned_queues[queue.owner] == 0) owned_queues.erase(queue.owner);
+  queue.owner = owner;
+  if (!owner.is_nil()) ++owned_queues[owner];
 }
 
 void Core::remove_queue(Slot slot) {
@@ -42,11 +49,12 @@ void Core::remove_queue(Slot slot) {
     queue.tallies[ended_index(state)].clear();
     plan_sweep(queue, state);
   }
+  set_owner(queue, {});
   removals.emplace_back(command::RemovedQueue{queue.name});
   queue_names.erase(std::string(queue.name.view()));
-  ++queue_generation;
+  queue_patterns.remove(slot);
   last_found = 0;
-  heads[slot].bound = kNothingReady;
+  heads.set_bound(slot, kNothingReady);
   queues[slot].reset();
   free_queues.push_back(slot);
 }

@@ -74,6 +74,7 @@ void Core::enter_lane(Slot slot) {
   }
   lanes[job.seat].insert(slot);
   if (queue.ordered) place_lane(job.seat);
+  heads.set_pending(queue.slot, true);
   note_head(queue);
   mark_ready(queue);
 }
@@ -100,12 +101,15 @@ void Core::leave_lane(Slot slot) {
   lane.remove(slot);
   Queue& queue = queue_of(job);
   if (queue.ordered) place_lane(lane_slot);
-  if (lane.empty() && lane_slot != queue.plain_lane) drop_lane(queue, lane_slot);
+  const bool emptied = lane.empty();
+  if (emptied && lane_slot != queue.plain_lane) drop_lane(queue, lane_slot);
+  if (emptied && queue.lanes.empty() && (queue.plain_lane == 0 || lanes[queue.plain_lane].empty()))
+    heads.set_pending(queue.slot, false);
   note_head(queue);
 }
 
 void Core::note_head(const Queue& queue) {
-  ReadyKey& bound = heads[queue.slot].bound;
+  ReadyKey bound;
   if (!queue.ordered) {
     const bool any = queue.plain_lane != 0 && !lanes[queue.plain_lane].empty();
     bound = any ? lanes[queue.plain_lane].head_key() : kNothingReady;
@@ -117,6 +121,7 @@ void Core::note_head(const Queue& queue) {
   } else {
     bound = buckets[queue.no_need.order.top().item].lanes.top().key;
   }
+  heads.set_bound(queue.slot, bound);
 }
 
 void Core::drop_lane(Queue& queue, Slot slot) {

@@ -174,6 +174,7 @@ Slot Core::adopt(const model::JobRecord& record) {
   if (Details details = details_from(record); !is_default(details))
     job.details = std::make_unique<Details>(std::move(details));
   index.insert(record.id.sequence(), slot);
+  weigh_new(job);
   return slot;
 }
 
@@ -182,7 +183,8 @@ model::QueueRecord Core::queue_record(const Queue& queue) {
           .created_at = queue.created_at,
           .settings = queue.settings,
           .totals = queue.totals,
-          .last_served_group = queue.last_served_group};
+          .last_served_group = queue.last_served_group,
+          .owner = queue.owner};
 }
 
 model::WindowRecord Core::window_record(const Queue& queue, bool keyed, const Blob& key,

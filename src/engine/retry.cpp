@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/core.hpp"
+#include "engine/footprint.hpp"
 
 namespace jobbie::engine {
 
@@ -20,7 +21,10 @@ Reply Core::run(const command::Retry& c) {
   if (!model::has_ended(jobs[slot].state))
     return refuse(Refused::wrong_state, "job_id", "only a job that has ended can be retried");
   if (auto refusal = check_revival(slot)) return *std::move(refusal);
-  if (!c.payload.empty()) jobs[slot].payload = c.payload;
+  if (!c.payload.empty()) {
+    jobs[slot].payload = c.payload;
+    weigh(jobs[slot].text_bytes, texts_footprint(jobs[slot]));
+  }
   retry_job(slot);
   return command::JobChanged{.job = c.job, .state = State::pending};
 }

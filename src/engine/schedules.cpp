@@ -1,6 +1,7 @@
 // Schedules: cron expressions that enqueue jobs, each nominal instant once.
 #include "command/validate.hpp"
 #include "engine/core.hpp"
+#include "engine/footprint.hpp"
 #include "model/schedule_fields.hpp"
 
 namespace jobbie::engine {
@@ -39,6 +40,7 @@ void Core::plan_schedule(Schedule& schedule, Instant after) {
 }
 
 void Core::schedule_changed(Schedule& schedule) {
+  weigh(schedule.bytes, footprint(schedule.record));
   if (schedule.changed) return;
   schedule.changed = true;
   changed_schedules.push_back(schedule.record.id.sequence());
@@ -101,6 +103,7 @@ Reply Core::run(const command::CreateSchedule& c) {
     return refuse(Refused::limit_reached, "name", "there are too many schedules");
   auto cron = model::CronExpr::parse(c.spec.cron.view());
   if (!cron) return refuse(Refused::invalid, "cron", cron.error().message);
+  if (auto refusal = make_owned_queue(c.spec.job.queue)) return *std::move(refusal);
   const auto sequence = meta.next_sequence++;
   model::ScheduleRecord record;
   record.id = ScheduleId{next_ulid(sequence)};
@@ -108,6 +111,7 @@ Reply Core::run(const command::CreateSchedule& c) {
   const auto [entry, fresh] =
       schedules.emplace(sequence, Schedule{.record = std::move(record), .cron = *std::move(cron)});
   schedule_names.emplace(c.spec.name.view(), sequence);
+  expect_jobs_in(c.spec.job.queue);
   plan_schedule(entry->second, meta.now);
   emit(EventType::schedule_changed, nullptr, c.spec.job.queue, c.spec.name);
   return show_schedule(entry->second);
@@ -135,6 +139,9 @@ Reply Core::run(const command::UpdateSchedule& c) {
     return refuse(Refused::name_taken, "name", "a schedule of that name exists");
   auto cron = model::CronExpr::parse(spec.cron.view());
   if (!cron) return refuse(Refused::invalid, "cron", cron.error().message);
+  if (auto refusal = make_owned_queue(spec.job.queue)) return *std::move(refusal);
+  expect_no_jobs_in(schedule->record.spec.job.queue);
+  expect_jobs_in(spec.job.queue);
   schedule_names.erase(std::string(schedule->record.spec.name.view()));
   schedule_names.emplace(spec.name.view(), c.schedule.sequence());
   schedule->record.spec = std::move(spec);
@@ -172,7 +179,9 @@ Reply Core::run(const command::ScheduleCommand& c) {
   if (schedule->record.next_run != Instant{})
     schedule_times.erase({schedule->record.next_run, c.schedule.sequence()});
   schedule_names.erase(std::string(spec.name.view()));
+  expect_no_jobs_in(spec.job.queue);
   removals.emplace_back(command::RemovedSchedule{c.schedule});
+  weigh(schedule->bytes, 0);
   schedules.erase(c.schedule.sequence());
   return reply;
 }

@@ -4,15 +4,18 @@
 // in chunks that never move, so a reference stays good until its slot is released. Slot 0 is never
 // handed out: 0 says "none" in every link field.
 //
-// Freed slots are reused last in, first out, because their memory is still in the cache; the reuse
-// is a function of the calls alone. Slots must all the same not decide any outcome: a replica that
-// started from a snapshot has other slots. Hence no iteration, except for audits.
+// A new object goes into the chunk with the lowest number that has room, into the slot freed last,
+// whose memory is still in the cache. So objects gather in few chunks, and those that a backlog
+// took become empty as it drains. The reuse is a function of the calls alone. Slots must all the
+// same not decide any outcome: a replica that started from a snapshot has other slots. Hence no
+// iteration, except for audits.
 //
-// Wholly free chunks are not given back: a slab keeps its peak. Chunks can only empty by chance,
-// since the objects in them end in any order, so giving them back would promise what it cannot
-// keep.
+// A chunk whose last object goes is given back, but for one: a slab whose size swings about the
+// bound of a chunk must not allocate one with every swing. Objects live long at random places keep
+// their chunks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -53,7 +56,8 @@ class Slab {
     if constexpr (!std::is_trivially_destructible_v<T>) {
       for_each_live([](std::uint32_t, T& object) { object.~T(); });
     }
-    for (const auto& chunk : chunks_) unpoison(chunk->cells.data(), sizeof(chunk->cells));
+    for (const auto& chunk : chunks_)
+      if (chunk) unpoison(chunk->cells.data(), sizeof(chunk->cells));
   }
 
   /// Constructs an object from `args` (the leading members, for an aggregate) and gives its slot.
@@ -63,6 +67,7 @@ class Slab {
     const std::uint32_t slot = take_slot();
     std::construct_at(&cell(slot).object, std::forward<Args>(args)...);
     live_word(slot) |= live_bit(slot);
+    ++chunks_[slot / kChunkSlots]->used;
     ++size_;
     return slot;
   }
@@ -73,8 +78,12 @@ class Slab {
     live_word(slot) &= ~live_bit(slot);
     --size_;
     std::destroy_at(&cell(slot).object);
-    cell(slot).next_free = std::exchange(free_head_, slot);
+    const std::uint32_t number = slot / kChunkSlots;
+    Chunk& chunk = *chunks_[number];
+    cell(slot).next_free = std::exchange(chunk.free_head, slot);
     poison(&cell(slot), sizeof(Cell));
+    open(number);
+    if (--chunk.used == 0) keep_one_empty(number);
   }
 
   /// The object in `slot`, which must be live. Release builds check only that the slot was ever
@@ -91,18 +100,25 @@ class Slab {
 
   /// Whether `slot` holds an object; false for any number that was never a slot.
   [[nodiscard]] bool is_live(std::uint32_t slot) const {
-    return was_handed_out(slot) && (live_word(slot) & live_bit(slot)) != 0;
+    return was_handed_out(slot) && chunks_[slot / kChunkSlots] &&
+           (live_word(slot) & live_bit(slot)) != 0;
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }
+  /// Every slot in use is below this.
+  [[nodiscard]] std::uint32_t end_slot() const {
+    return static_cast<std::uint32_t>(chunks_.size()) * kChunkSlots;
+  }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t capacity_bytes() const {
-    return chunks_.size() * sizeof(Chunk) + chunks_.capacity() * sizeof(std::unique_ptr<Chunk>);
+    return (chunks_.size() - released_.size()) * sizeof(Chunk) +
+           chunks_.capacity() * sizeof(std::unique_ptr<Chunk>) +
+           released_.capacity() * sizeof(std::uint32_t) + open_.capacity() * sizeof(std::uint64_t);
   }
 
   /// Brings the object's cache lines nearer; any number may be asked for.
   void prefetch(std::uint32_t slot) const {
-    if (!was_handed_out(slot)) return;
+    if (!was_handed_out(slot) || !chunks_[slot / kChunkSlots]) return;
     const char* begin = reinterpret_cast<const char*>(&cell(slot));
     for (std::size_t at = 0; at < sizeof(Cell); at += kCacheLine) __builtin_prefetch(begin + at, 1);
   }
@@ -133,10 +149,16 @@ class Slab {
     // Cells first, on a cache line, so that a T of 64 or 128 bytes never straddles one more.
     alignas(64) alignas(Cell) std::array<Cell, kChunkSlots> cells;
     std::array<std::uint64_t, kChunkSlots / 64> live{};
+    std::uint32_t used = 0;           ///< objects in it
+    std::uint32_t free_head = kNone;  ///< of the cells that were used before
+    std::uint32_t next_unused = 0;    ///< the first cell that never was; kChunkSlots: none
   };
+  static constexpr std::uint32_t kNoChunk = std::numeric_limits<std::uint32_t>::max();
+  /// So many that every slot is a 32-bit number.
+  static constexpr std::uint32_t kMostChunks = kNoChunk / kChunkSlots;
 
   [[nodiscard]] bool was_handed_out(std::uint32_t slot) const {
-    return slot - 1 < next_unused_ - 1;  // slot 0 wraps round to the largest number
+    return slot - 1 < end_ - 1;  // slot 0 wraps round to the largest number
   }
   [[nodiscard]] Cell& cell(std::uint32_t slot) const {
     return chunks_[slot / kChunkSlots]->cells[slot % kChunkSlots];
@@ -146,23 +168,72 @@ class Slab {
   }
   static std::uint64_t live_bit(std::uint32_t slot) { return std::uint64_t{1} << (slot % 64); }
 
-  /// Takes a cell out of the free list, or the next one that was never used.
+  /// Takes a cell of the first chunk that has room, or of another chunk.
   std::uint32_t take_slot() {
-    if (free_head_ != kNone) {
-      const std::uint32_t slot = free_head_;
+    const std::uint32_t number = first_open();
+    Chunk& chunk = *chunks_[number];
+    if (number == empty_) empty_ = kNoChunk;
+    std::uint32_t slot = chunk.free_head;
+    if (slot != kNone) {
       unpoison(&cell(slot), sizeof(Cell));
-      free_head_ = cell(slot).next_free;
-      return slot;
+      chunk.free_head = cell(slot).next_free;
+    } else {
+      slot = number * kChunkSlots + chunk.next_unused++;
+      end_ = std::max(end_, slot + 1);
     }
-    JOBBIE_CHECK(next_unused_ < std::numeric_limits<std::uint32_t>::max());
+    if (chunk.free_head == kNone && chunk.next_unused == kChunkSlots) close(number);
+    return slot;
+  }
+
+  std::uint32_t first_open() {
+    while (first_open_word_ < open_.size() && open_[first_open_word_] == 0) ++first_open_word_;
+    if (first_open_word_ == open_.size()) return add_chunk();
+    return static_cast<std::uint32_t>(first_open_word_ * 64) +
+           static_cast<std::uint32_t>(std::countr_zero(open_[first_open_word_]));
+  }
+
+  std::uint32_t add_chunk() {
+    JOBBIE_CHECK(!released_.empty() || chunks_.size() < kMostChunks);
     // Default-initialised: zeroing a whole chunk would be work that the constructors do again.
-    if (next_unused_ / kChunkSlots == chunks_.size())
-      chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
-    return next_unused_++;
+    auto chunk = std::make_unique_for_overwrite<Chunk>();
+    auto number = static_cast<std::uint32_t>(chunks_.size());
+    if (released_.empty()) {
+      open_.resize(number / 64 + 1);
+      released_.reserve(number + 1);  // so that giving one back cannot fail
+      chunks_.push_back(std::move(chunk));
+    } else {
+      number = released_.back();
+      released_.pop_back();
+      chunks_[number] = std::move(chunk);
+    }
+    if (number == 0) chunks_[0]->next_unused = 1;  // slot 0 is nobody's
+    open(number);
+    return number;
+  }
+
+  void open(std::uint32_t chunk) {
+    open_[chunk / 64] |= live_bit(chunk);
+    first_open_word_ = std::min<std::size_t>(first_open_word_, chunk / 64);
+  }
+  void close(std::uint32_t chunk) { open_[chunk / 64] &= ~live_bit(chunk); }
+
+  /// `chunk` has become empty. Of two empty ones the first stays.
+  void keep_one_empty(std::uint32_t chunk) {
+    if (empty_ == kNoChunk) {
+      empty_ = chunk;
+      return;
+    }
+    const std::uint32_t gone = std::max(empty_, chunk);
+    empty_ = std::min(empty_, chunk);
+    unpoison(chunks_[gone]->cells.data(), sizeof(chunks_[gone]->cells));
+    close(gone);
+    chunks_[gone].reset();
+    released_.push_back(gone);
   }
 
   template <typename F>
   void for_each_live_in(std::uint32_t chunk, F&& f) const {
+    if (!chunks_[chunk]) return;
     for (std::uint32_t word = 0; word < kChunkSlots / 64; ++word) {
       for (std::uint64_t bits = chunks_[chunk]->live[word]; bits != 0; bits &= bits - 1)
         f(chunk * kChunkSlots + word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
@@ -171,8 +242,11 @@ class Slab {
 
   void swap(Slab& other) noexcept {
     std::swap(chunks_, other.chunks_);
-    std::swap(free_head_, other.free_head_);
-    std::swap(next_unused_, other.next_unused_);
+    std::swap(open_, other.open_);
+    std::swap(released_, other.released_);
+    std::swap(first_open_word_, other.first_open_word_);
+    std::swap(end_, other.end_);
+    std::swap(empty_, other.empty_);
     std::swap(size_, other.size_);
   }
 
@@ -184,9 +258,12 @@ class Slab {
   static void unpoison(const void*, std::size_t) {}
 #endif
 
-  std::vector<std::unique_ptr<Chunk>> chunks_;
-  std::uint32_t free_head_ = kNone;
-  std::uint32_t next_unused_ = 1;
+  std::vector<std::unique_ptr<Chunk>> chunks_;  ///< null: given back
+  std::vector<std::uint64_t> open_;             ///< a bit for each chunk: it is there and has room
+  std::vector<std::uint32_t> released_;         ///< numbers of chunks that were given back
+  std::size_t first_open_word_ = 0;             ///< no bit of `open_` is set before it
+  std::uint32_t end_ = 1;                       ///< behind the largest slot ever handed out
+  std::uint32_t empty_ = kNoChunk;              ///< the chunk without objects that is kept
   std::size_t size_ = 0;
 };
 

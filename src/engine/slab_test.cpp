@@ -161,6 +161,49 @@ TEST(Slab, AgreesWithAMap) {
   EXPECT_EQ(expected, model.end());
 }
 
+TEST(Slab, GivesChunksBackButForOne) {
+  Slab<std::uint64_t> slab;
+  constexpr std::uint32_t kSlots = Slab<std::uint64_t>::kChunkSlots;
+  std::vector<std::uint32_t> slots;
+  for (std::uint32_t i = 0; i < 10 * kSlots; ++i) slots.push_back(slab.allocate(i));
+  const auto full = slab.capacity_bytes();
+  for (const auto slot : slots) slab.release(slot);
+  EXPECT_LT(slab.capacity_bytes(), full / 8);
+  for (const auto slot : slots) ASSERT_FALSE(slab.is_live(slot));
+  // About the bound of the chunk that is left, nothing comes and goes.
+  for (std::uint32_t i = 0; i + 1 < kSlots; ++i) static_cast<void>(slab.allocate(i));
+  const auto second = slab.allocate(1);
+  const auto two = slab.capacity_bytes();
+  for (int i = 0; i < 3; ++i) {
+    slab.release(second);
+    EXPECT_EQ(slab.capacity_bytes(), two);
+    EXPECT_EQ(slab.allocate(2), second);
+  }
+}
+
+TEST(Slab, ObjectsGatherInTheFirstChunks) {
+  Slab<std::uint64_t> slab;
+  constexpr std::uint32_t kSlots = Slab<std::uint64_t>::kChunkSlots;
+  std::vector<std::uint32_t> slots;
+  for (std::uint32_t i = 0; i < 20 * kSlots; ++i) slots.push_back(slab.allocate(i));
+  const auto full = slab.capacity_bytes();
+  // One in a hundred stays, anywhere; half a chunk comes and goes for a while.
+  std::vector<std::uint32_t> kept;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (i % 100 == 0)
+      kept.push_back(slots[i]);
+    else
+      slab.release(slots[i]);
+  }
+  for (const auto slot : kept) {
+    const auto value = slab[slot];
+    slab.release(slot);
+    EXPECT_LE(slab.allocate(value), 2 * kSlots);
+  }
+  EXPECT_EQ(slab.size(), kept.size());
+  EXPECT_LT(slab.capacity_bytes(), full / 8);
+}
+
 TEST(Slab, IsLiveIsTotal) {
   Slab<int> slab;
   EXPECT_FALSE(slab.is_live(0));

@@ -3,6 +3,8 @@
 // The share of a record is the hash of its encoding: a field that is written down is a field that
 // is hashed. Shares of jobs are kept from call to call and computed again only for jobs that
 // changed, so the cost of a call follows the work done since the last one.
+#include <limits>
+
 #include "base/hash.hpp"
 #include "command/codec.hpp"
 #include "engine/core.hpp"
@@ -22,8 +24,9 @@ std::uint64_t share(const command::Item& item) {
 
 }  // namespace
 
-void Core::forget_digest(Job& job) {
-  if (job.hashed) job_digests -= job.digest;
+void Core::forget_digest(Slot slot) {
+  Job& job = jobs[slot];
+  if (job.hashed && slot < hash_next) job_digests -= job.digest;
   job.hashed = false;
   if (unhashed_jobs.size() < kMostUnhashed) return;
   hashing = false;
@@ -38,17 +41,32 @@ void Core::hash_job(Job& job) {
   job.hashed = true;
 }
 
-std::uint64_t Core::state_hash() {
+bool Core::hash_jobs(std::size_t& budget) {
   if (!hashing) {
     hashing = true;
     job_digests = 0;
-    jobs.for_each_live([&](Slot, Job& job) {
-      job.hashed = false;
-      hash_job(job);
-    });
+    hash_next = 0;
   }
-  for (const JobRef ref : std::exchange(unhashed_jobs, {}))
+  // What a job knows of an earlier time, when nobody asked for long, counts for nothing.
+  for (; hash_next < jobs.end_slot(); ++hash_next) {
+    if (budget == 0) return false;
+    --budget;
+    if (!jobs.is_live(hash_next)) continue;
+    jobs[hash_next].hashed = false;
+    hash_job(jobs[hash_next]);
+  }
+  for (; !unhashed_jobs.empty(); --budget) {
+    if (budget == 0) return false;
+    const JobRef ref = unhashed_jobs.back();
+    unhashed_jobs.pop_back();
     if (exists(ref.slot, ref.sequence)) hash_job(jobs[ref.slot]);
+  }
+  return true;
+}
+
+std::uint64_t Core::state_hash() {
+  auto budget = std::numeric_limits<std::size_t>::max();
+  hash_jobs(budget);
 
   model::MetaRecord counters = meta;
   counters.entries = 0;  // how the commands were grouped is not state; log time is

@@ -27,7 +27,11 @@ void Core::add_task(model::TaskRecord task) {
 
 std::uint64_t Core::run_tasks() {
   std::uint64_t revived = 0;
-  std::size_t budget = options.task_slice;
+  // What an entry may do is shared by its commands: many of them must not add up to many slices.
+  std::size_t slice = options.task_slice;
+  std::size_t& budget = entry_work != 0 ? work_left : slice;
+  if (options.plants(Plant::work_not_shared)) work_left = entry_work;
+  if (entry_work != 0 && budget == 0) return revived;
   while (!tasks.empty()) {
     // A copy, since steps may add tasks, and the end of one may take others along.
     model::TaskRecord task = tasks.front();

@@ -6,7 +6,9 @@
 namespace jobbie::engine {
 
 Reply Core::run(const command::Tick&) {
-  for (std::size_t budget = options.timers_per_tick; budget > 0 && !timers.empty(); --budget) {
+  std::size_t budget = options.timers_per_tick;
+  if (entry_work != 0) budget = std::min<std::size_t>(budget, entry_work);
+  for (; budget > 0 && !timers.empty(); --budget) {
     if (timers.top().key.at > meta.now) break;
     const Slot slot = timers.top().item;
     if (is_doomed(jobs[slot]))
@@ -29,7 +31,7 @@ Instant Core::next_deadline() const {
   if (!timers.empty()) next = std::min(next, timers.top().key.at);
   if (!wakes.empty()) next = std::min(next, std::get<0>(*wakes.begin()));
   if (!schedule_times.empty()) next = std::min(next, schedule_times.begin()->first);
-  if (!idempotency_times.empty()) next = std::min(next, idempotency_times.begin()->first);
+  if (const auto* first = idempotency.first()) next = std::min(next, first->expires_at);
   next = std::min(next, workers_checked_at);
   if (!sweep_times.empty()) next = std::min(next, std::get<0>(*sweep_times.begin()));
   return next;

@@ -12,8 +12,10 @@
 namespace jobbie::engine {
 namespace {
 
-/// How far "behind how many" counts.
+/// Jobs and lanes that "behind how many" looks at.
 constexpr std::size_t kMostCounted = 10'000;
+/// Names of queues of workers that are compared to see whether any would take the job.
+constexpr std::size_t kMostCompared = 20'000;
 
 /// Whether each of `needed` is in one of the two.
 bool has_all(const std::vector<Blob>& registered, const std::vector<Blob>& stated,
@@ -85,27 +87,36 @@ void Core::why_order(Slot slot, std::vector<WhyReason>& reasons) const {
   const Job& job = jobs[slot];
   const auto& wanted = job.placement ? job.placement->requirements : kNone;
   bool heard = false;
-  for (const auto& [id, worker] : workers)
-    heard = heard ||
-            (worker.known && worker.record.last_seen + model::limits::kWorkerSilence > meta.now &&
-             listens(worker, queue_of(job).name.view(), wanted));
+  std::size_t compared = 0;
+  for (const auto& [id, worker] : workers) {
+    // Beyond that nobody knows, and nothing is said about it.
+    heard = heard || compared >= kMostCompared;
+    if (heard) break;
+    if (!worker.known || worker.record.last_seen + model::limits::kWorkerSilence <= meta.now)
+      continue;
+    compared += 1 + worker.record.spec.queues.size();
+    heard = listens(worker, queue_of(job).name.view(), wanted);
+  }
   if (!heard && !wanted.none())
     reasons.push_back({.code = WhyCode::requires_, .detail = describe(wanted)});
   else if (!heard)
     reasons.push_back({.code = WhyCode::no_worker,
                        .detail = "no worker has asked for this queue in the last five minutes"});
   const Queue& queue = queue_of(job);
-  std::size_t ahead = lanes[job.lane()].ahead_of(slot, kMostCounted);
-  for (const auto& [key, lane] : queue.lanes)
-    if (lane != job.lane() && ahead < kMostCounted)
-      ahead += lanes[lane].ahead_of(slot, kMostCounted);
-  if (queue.plain_lane != 0 && queue.plain_lane != job.lane() && ahead < kMostCounted)
-    ahead += lanes[queue.plain_lane].ahead_of(slot, kMostCounted);
+  std::size_t looks = kMostCounted;
+  std::size_t ahead = lanes[job.lane()].ahead_of(slot, looks);
+  for (const auto& [key, lane] : queue.lanes) {
+    if (looks == 0) break;
+    --looks;
+    if (lane != job.lane()) ahead += lanes[lane].ahead_of(slot, looks);
+  }
+  if (queue.plain_lane != 0 && queue.plain_lane != job.lane())
+    ahead += lanes[queue.plain_lane].ahead_of(slot, looks);
   if (ahead == 0) return;
   reasons.push_back({.code = WhyCode::behind,
                      .detail = fmt::format("{} jobs of the queue come first", ahead),
                      .ahead = ahead,
-                     .ahead_is_at_least = ahead >= kMostCounted});
+                     .ahead_is_at_least = looks == 0});
 }
 
 Why Core::why(JobId id) const {

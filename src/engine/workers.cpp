@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/core.hpp"
+#include "engine/footprint.hpp"
 
 namespace jobbie::engine {
 
@@ -21,22 +22,32 @@ Worker* Core::see_worker(const Blob& id, const command::Claim* claim) {
     emit(EventType::worker_joined, nullptr, {}, id);
   }
   worker->record.last_seen = meta.now;
+  if (!caller.is_nil()) worker->record.owner = caller;
   if (claim != nullptr) {
-    if (worker->record.spec.queues != claim->queues) worker->record.spec.queues = claim->queues;
-    if (!claim->hostname.empty()) worker->record.spec.hostname = claim->hostname;
-    if (worker->stated_roles != claim->roles) worker->stated_roles = claim->roles;
-    if (worker->stated_tags != claim->tags) worker->stated_tags = claim->tags;
+    const bool another =
+        worker->record.spec.queues != claim->queues || worker->stated_roles != claim->roles ||
+        worker->stated_tags != claim->tags ||
+        (!claim->hostname.empty() && worker->record.spec.hostname != claim->hostname);
+    if (another) restate(*worker, *claim);
   }
   worker_changed(*worker);
   return worker;
 }
 
+void Core::restate(Worker& worker, const command::Claim& claim) {
+  worker.record.spec.queues = claim.queues;
+  if (!claim.hostname.empty()) worker.record.spec.hostname = claim.hostname;
+  worker.stated_roles = claim.roles;
+  worker.stated_tags = claim.tags;
+  weigh(worker.bytes, footprint(worker));
+}
+
 /// Whether to see the worker of this claim again would bring no news but the time.
-bool Core::knows_worker(const command::Claim& c, Instant since) {
+bool Core::knows_worker(const command::Claim& c, Instant since, base::KeyId key) {
   if (c.worker.empty()) return true;
   const Worker* worker = find_worker(c.worker.view());
   return worker != nullptr && worker->record.last_seen >= since &&
-         worker->record.spec.queues == c.queues &&
+         (key.is_nil() || worker->record.owner == key) && worker->record.spec.queues == c.queues &&
          (c.hostname.empty() || worker->record.spec.hostname == c.hostname) &&
          worker->stated_roles == c.roles && worker->stated_tags == c.tags;
 }
@@ -45,6 +56,7 @@ Worker& Core::make_worker(std::string_view id) {
   const auto [entry, fresh] = workers.try_emplace(std::string(id));
   Worker& worker = entry->second;
   if (!fresh) return worker;
+  weigh(worker.bytes, footprint(worker));
   if (free_workers.empty()) {
     worker.slot = static_cast<Slot>(worker_slots.size());
     worker_slots.push_back(&worker);
@@ -56,7 +68,8 @@ Worker& Core::make_worker(std::string_view id) {
   return worker;
 }
 
-void Core::drop_worker(const Worker& worker, std::string_view id) {
+void Core::drop_worker(Worker& worker, std::string_view id) {
+  weigh(worker.bytes, 0);
   worker_slots[worker.slot] = nullptr;
   free_workers.push_back(worker.slot);
   workers.erase(workers.find(id));
@@ -67,6 +80,7 @@ Worker& Core::add_worker(model::WorkerRecord record) {
   record.active = worker.record.active;
   worker.record = std::move(record);
   worker.known = true;
+  weigh(worker.bytes, footprint(worker));
   ++known_workers;
   expect_silence(worker);
   return worker;
@@ -114,6 +128,7 @@ void Core::remove_worker(Worker& worker) {
   worker.record.active = active;
   worker.stated_roles.clear();
   worker.stated_tags.clear();
+  weigh(worker.bytes, footprint(worker));
   worker.known = worker.changed = false;
 }
 
@@ -144,7 +159,9 @@ Reply Core::run(const command::RegisterWorker& c) {
     emit(EventType::worker_joined, nullptr, {}, c.worker.id);
   }
   worker->record.spec = c.worker;
+  weigh(worker->bytes, footprint(*worker));
   worker->record.last_seen = meta.now;
+  worker->record.owner = caller;  // whoever may do everything takes it from its key
   worker_changed(*worker);
   return command::Done{};
 }

@@ -22,6 +22,7 @@ struct Answer {
   unsigned retry_after_s = 0;       ///< zero: not said
   const char* challenge = nullptr;  ///< of a 401: a constant
   std::string_view etag = {};       ///< a constant; empty: not said
+  bool stale = false;               ///< it lacks what was acknowledged last; a header says so
   http::FileBody file;              ///< the body, where it has a descriptor
   std::vector<std::pair<std::string, std::string>> headers;  ///< of a file
 };

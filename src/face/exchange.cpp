@@ -1,6 +1,7 @@
 // From the node's outcome to the connection.
 #include "face/exchange.hpp"
 
+#include <new>
 #include <string>
 #include <utility>
 
@@ -14,7 +15,12 @@ void Exchange::watch_hang_up() {
 
 void Exchange::finish() {
   Answer out;
-  write_answer(out);
+  try {
+    write_answer(out);
+  } catch (const std::bad_alloc&) {
+    out = {};
+    write(problem_of(call::Trouble::out_of_memory), out);
+  }
   send(responder_, std::move(out));
 }
 
@@ -22,15 +28,7 @@ void Exchange::write_answer(Answer& out) const {
   if (trouble != call::Trouble::none) return write(problem_of(trouble), out);
   if (replies.size() != expected_replies_) return write(Problem{}, out);
   render(out);
-}
-
-bool Exchange::may_show(const base::Blob& queue, Answer& out) const {
-  if (!grant || grant->allows(queue.view())) return true;
-  write({.status = 403,
-         .code = "forbidden",
-         .detail = "The key is not for the queue that this is in."},
-        out);
-  return false;
+  out.stale = stale;
 }
 
 void Exchange::write_refusal(const command::Reply& reply, Answer& out) {
@@ -51,7 +49,7 @@ void send(http::Responder& responder, Answer&& answer) {
                     : !answer.type.empty() ? answer.type
                                            : kJson;
   if (answer.allow.empty() && answer.retry_after_s == 0 && answer.challenge == nullptr &&
-      answer.etag.empty())
+      answer.etag.empty() && !answer.stale)
     return responder.send(answer.status, type, answer.body);
   http::Response response{
       .status = answer.status, .content_type = type, .body = std::move(answer.body)};
@@ -60,6 +58,7 @@ void send(http::Responder& responder, Answer&& answer) {
     response.headers.emplace_back("www-authenticate", answer.challenge);
   if (answer.retry_after_s != 0)
     response.headers.emplace_back("retry-after", std::to_string(answer.retry_after_s));
+  if (answer.stale) response.headers.emplace_back("x-jobbie-stale", "true");
   if (!answer.etag.empty()) response.headers.emplace_back("etag", answer.etag);
   responder.send(std::move(response));
 }

@@ -23,7 +23,7 @@ class Exchange : public call::Call {
   void seal() { expected_replies_ = commands.size(); }
   /// Where the answer goes. Without one (tests) finish() answers nobody.
   void answer_through(http::Responder responder) { responder_ = std::move(responder); }
-  /// Asks the server to tell the node when the client of a waiting fetch goes.
+  /// Asks the server to tell the node when the client of a waiting fetch or a long question goes.
   void watch_hang_up();
 
   void finish() final;
@@ -34,8 +34,11 @@ class Exchange : public call::Call {
   /// The answer to a call that came back without trouble.
   virtual void render(Answer& out) const = 0;
 
-  /// Whether the caller's key is for `queue`; otherwise that is written to `out`.
-  [[nodiscard]] bool may_show(const base::Blob& queue, Answer& out) const;
+  /// Whether the caller's key is for `queue`. What is asked for by its id and is in another queue
+  /// is answered like what does not exist.
+  [[nodiscard]] bool may_show(const base::Blob& queue) const {
+    return !grant || grant->allows(queue.view());
+  }
 
   /// The reply as a T; otherwise the refusal is written to `out`, and null comes back.
   template <typename T>

@@ -15,9 +15,9 @@ namespace jobbie::face {
 
 struct Problem {
   int status = 500;
-  const char* code = "internal";  ///< stable
-  std::string detail;  ///< a sentence that says what to do this is a fault of the server.";
-  std::string field;   ///< the value at fault: `jobs[3].queue`; empty: none
+  const char* code = "internal";        ///< stable
+  std::string detail;                   ///< a sentence that says what is wrong, and what to do
+  std::string field;                    ///< the value at fault: `jobs[3].queue`; empty: none
   std::optional<std::size_t> position;  ///< the byte of the body at fault
   std::string allow;
   unsigned retry_after_s = 0;

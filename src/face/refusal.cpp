@@ -1,4 +1,7 @@
 // Refusals and troubles as problems.
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
 #include "base/json_writer.hpp"
@@ -54,11 +57,24 @@ std::string as_sentence(std::string_view message) {
   return out;
 }
 
+/// To a key, what is named by its id and is not for it is as unknown as what is not there: or ids
+/// could be tried out. The audit log tells the difference.
+std::string_view as_unknown(const command::Refusal& refusal) {
+  if (refusal.code != Refused::forbidden) return {};
+  if (refusal.field == "job_id") return "there is no such job";
+  if (refusal.field == "schedule_id") return "there is no such schedule";
+  if (refusal.field == "bulk_operation_id") return "there is no such bulk operation";
+  return {};
+}
+
 }  // namespace
 
 std::string_view shown(std::string_view name) { return name.substr(0, kShownNameBytes); }
 
 Problem problem_of(const command::Refusal& refusal) {
+  if (const auto unknown = as_unknown(refusal); !unknown.empty())
+    return problem_of(command::Refusal{
+        .code = Refused::not_found, .field = refusal.field, .message = std::string(unknown)});
   Problem problem{.status = status_of(refusal.code),
                   .code = command::to_string(refusal.code),
                   .detail = as_sentence(refusal.message),
@@ -68,64 +84,71 @@ Problem problem_of(const command::Refusal& refusal) {
   return problem;
 }
 
+namespace {
+
+/// How each trouble is told.
+struct TroubleRow {
+  call::Trouble trouble;
+  int status;
+  const char* code;
+  const char* detail;
+  unsigned retry_after_s = 0;
+  const char* challenge = nullptr;
+};
+
+using call::Trouble;
+
+constexpr std::array kTroubles = {
+    TroubleRow{Trouble::overloaded, 429, "overloaded",
+               "The server has more work than it can take; try again soon.", kRetrySoon_s},
+    TroubleRow{Trouble::no_leader, 503, "no_leader",
+               "The cluster has no leader at the moment; try again soon.", kRetrySoon_s},
+    TroubleRow{Trouble::stopping, 503, "stopping",
+               "This node is shutting down; try again on another one, or soon.", kRetrySoon_s},
+    TroubleRow{Trouble::disk_full, 507, "disk_full",
+               "The server's disk is full: nothing is written until there is space.",
+               kRetryLater_s},
+    TroubleRow{Trouble::lost_track, 503, "outcome_unknown",
+               "The request was proposed and its outcome is not known. Look, or repeat it with "
+               "the same Idempotency-Key.",
+               kRetrySoon_s},
+    TroubleRow{Trouble::unreadable, 500, "database_unreadable",
+               "The server could not read its database; its log says more."},
+    TroubleRow{Trouble::too_slow, 422, "search_too_slow",
+               "The search took longer than it may. Narrow it: a queue, states, a time of "
+               "creation or a batch spare reading every job."},
+    TroubleRow{Trouble::behind, 503, "database_behind",
+               "The database is behind what was acknowledged; try again soon.", kRetryLater_s},
+    TroubleRow{Trouble::revoked, 401, "unauthorized", "The key was revoked.", 0, "Bearer"},
+    TroubleRow{Trouble::removed, 503, "removed",
+               "This node was removed from its cluster; ask another one.", kRetrySoon_s},
+    TroubleRow{Trouble::damaged, 503, "database_damaged",
+               "The server's database is damaged, or its files were removed: nothing is "
+               "acknowledged until that is mended. The server's journal says more.",
+               kRetryLater_s},
+    TroubleRow{Trouble::cancelled, 503, "cancelled",
+               "The client closed its side of the connection before the answer was there, so the "
+               "question was dropped.",
+               kRetrySoon_s},
+    TroubleRow{Trouble::memory_full, 429, "memory_full",
+               "The server holds as many jobs as its memory allows; try again when some have been "
+               "done.",
+               kRetryLater_s},
+    TroubleRow{Trouble::out_of_memory, 503, "out_of_memory",
+               "The server had no memory for this answer; ask for less, or later.", kRetryLater_s},
+};
+static_assert(kTroubles.size() == static_cast<std::size_t>(call::kLastTrouble));
+
+}  // namespace
+
 Problem problem_of(call::Trouble trouble) {
-  switch (trouble) {
-    case call::Trouble::none:
-      break;
-    case call::Trouble::overloaded:
-      return {.status = 429,
-              .code = "overloaded",
-              .detail = "The server has more work than it can take; try again soon.",
-              .retry_after_s = kRetrySoon_s};
-    case call::Trouble::no_leader:
-      return {.status = 503,
-              .code = "no_leader",
-              .detail = "The cluster has no leader at the moment; try again soon.",
-              .retry_after_s = kRetrySoon_s};
-    case call::Trouble::stopping:
-      return {.status = 503,
-              .code = "stopping",
-              .detail = "This node is shutting down; try again on another one, or soon.",
-              .retry_after_s = kRetrySoon_s};
-    case call::Trouble::disk_full:
-      return {.status = 507,
-              .code = "disk_full",
-              .detail = "The server's disk is full: nothing is written until there is space.",
-              .retry_after_s = kRetryLater_s};
-    case call::Trouble::lost_track:
-      return {.status = 503,
-              .code = "outcome_unknown",
-              .detail =
-                  "The request was proposed and its outcome is not known. Look, or repeat it "
-                  "with the same Idempotency-Key.",
-              .retry_after_s = kRetrySoon_s};
-    case call::Trouble::unreadable:
-      return {.status = 500,
-              .code = "database_unreadable",
-              .detail = "The server could not read its database; its log says more."};
-    case call::Trouble::too_slow:
-      return {.status = 422,
-              .code = "search_too_slow",
-              .detail =
-                  "The search took longer than it may. Narrow it: a queue, states, a time of "
-                  "creation or a batch spare reading every job."};
-    case call::Trouble::behind:
-      return {.status = 503,
-              .code = "database_behind",
-              .detail = "The database is behind what was acknowledged; try again soon.",
-              .retry_after_s = kRetryLater_s};
-    case call::Trouble::removed:
-      return {.status = 503,
-              .code = "removed",
-              .detail = "This node was removed from its cluster; ask another one.",
-              .retry_after_s = kRetrySoon_s};
-    case call::Trouble::revoked:
-      return {.status = 401,
-              .code = "unauthorized",
-              .detail = "The key was revoked.",
-              .challenge = "Bearer"};
-  }
-  return {};
+  const auto* row = std::ranges::find(kTroubles, trouble, &TroubleRow::trouble);
+  if (row == kTroubles.end()) return {};
+  return {.status = row->status,
+          .code = row->code,
+          .detail = row->detail,
+          .retry_after_s = row->retry_after_s,
+          .challenge = row->challenge};
 }
 
 Problem not_found(std::string_view what, std::string_view name) {

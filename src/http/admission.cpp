@@ -7,17 +7,17 @@
 
 namespace jobbie::http {
 
-bool Admission::admit(const std::string& address) {
+Admission::Outcome Admission::admit(const std::string& address) {
   const std::lock_guard lock(mutex_);
-  if (total_ >= at_most_) return false;
+  if (total_ >= at_most_) return Outcome::full;
   std::size_t& same = by_address_[address];
   if (same >= at_most_per_address_) {
     if (same == 0) by_address_.erase(address);
-    return false;
+    return Outcome::address_full;
   }
   ++same;
   ++total_;
-  return true;
+  return Outcome::admitted;
 }
 
 void Admission::release(const std::string& address) {

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -17,8 +18,9 @@ class Admission {
   explicit Admission(const Limits& limits)
       : at_most_(limits.connections), at_most_per_address_(limits.connections_per_address) {}
 
+  enum class Outcome : std::uint8_t { admitted, full, address_full };
   /// Counts a connection, unless there are too many.
-  bool admit(const std::string& address);
+  Outcome admit(const std::string& address);
   void release(const std::string& address);
   [[nodiscard]] std::size_t total() const;
   /// Whether the last connection has gone before the time was up.

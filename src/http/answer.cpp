@@ -85,7 +85,8 @@ void append_head(std::string& out, const AnswerHead& head, const DateLine& date,
   } else if (head.framing == Framing::chunked) {
     out.append("transfer-encoding: chunked\r\n");
   }
-  out.append("x-request-id: ");
+  // Whatever an answer quotes, no browser is to take it for a script or a page.
+  out.append("x-content-type-options: nosniff\r\nx-request-id: ");
   if (head.given_id.empty())
     ids.append(out, head.serial);
   else

@@ -38,9 +38,13 @@ Connection::Connection(EventLoop& loop, ConnectionId id, Socket socket, Peer pee
       socket_(std::move(socket)),
       tls_(std::move(tls)),
       peer_(std::move(peer)),
-      parser_(loop.shared().limits) {}
+      parser_(loop.shared().limits),
+      phase_began_ms_(loop.now_ms()) {}
 
-Connection::~Connection() { release_held(); }
+Connection::~Connection() {
+  release_held();
+  loop_.shared().owed_bytes.fetch_sub(counted_owed_, std::memory_order_relaxed);
+}
 
 /// A socket that has died is reported whether anybody waits for that or not. Who reads learns more.
 void Connection::on_ready(std::uint32_t events) {
@@ -50,6 +54,8 @@ void Connection::on_ready(std::uint32_t events) {
     on_readable();
   else if (over)
     die();
+  else if ((watched_ & events & EPOLLRDHUP) != 0)
+    on_half_end();
   if (!dead_ && (events & EPOLLOUT) != 0) on_writable();
 }
 
@@ -121,6 +127,18 @@ void Connection::on_end() {
     die();
     return;
   }
+  tell_hang_up();
+}
+
+/// The client has ended its side, and requests before that are not read yet: they wait for answers
+/// that are under way. Those who wait in vain are told now; the rest follows when it is read.
+void Connection::on_half_end() {
+  half_ended_ = true;
+  loop_.touch(*this);
+  tell_hang_up();
+}
+
+void Connection::tell_hang_up() {
   // A callback may answer, and so change the slots.
   std::vector<Task> callbacks;
   for (std::size_t i = 0; i < slots_.size(); ++i)
@@ -175,14 +193,21 @@ void Connection::release_held() {
   paused_ = false;
 }
 
-bool Connection::may_take() const {
+/// Also while the next request has to wait for an answer that is under way: the client's end is
+/// seen by reading.
+bool Connection::may_read() const {
   const Limits& limits = loop_.shared().limits;
   return slots_.size() < limits.pipelined && pending_bytes() <= limits.answer_bytes;
 }
 
+bool Connection::may_take() const {
+  return may_read() && pending_bytes() + reserved_bytes_ <= loop_.shared().limits.answer_bytes;
+}
+
 /// Takes as many requests out of `data` as there are and as there is room for. Gives what is left.
 std::span<char> Connection::process(std::span<char> data) {
-  while (!data.empty() && !closing_ && !dead_ && may_take()) {
+  bool room = true;
+  while (!data.empty() && !closing_ && !dead_ && room && may_take()) {
     switch (parser_.feed(data)) {
       case Parser::Step::more:
         paused_ = false;
@@ -194,7 +219,8 @@ std::span<char> Connection::process(std::span<char> data) {
         refuse(parser_.fault());
         break;
       case Parser::Step::complete:
-        dispatch(data);
+        room = take_request(data);
+        if (!room) break;
         data = data.subspan(parser_.consumed());
         parser_.reset();
         break;
@@ -215,10 +241,19 @@ void Connection::on_head(std::span<const char> data) {
   continue_due_ = parser_.expects_continue();
 }
 
-void Connection::dispatch(std::span<const char> data) {
+/// False if the server has no room for its answer now.
+bool Connection::take_request(std::span<const char> data) {
   Request request;
   parser_.view(data, loop_.header_views(), request);
+  const AnswerBound bound = loop_.shared().handler.answer_bound(request.method, request.path);
+  if (bound.bytes > kSmallAnswerBytes && !bound.waits && !find_room(bound)) return false;
   request.remote = peer_.remote;
+  request.client = peer_.address;
+  dispatch(request, bound);
+  return true;
+}
+
+void Connection::dispatch(Request& request, const AnswerBound& bound) {
   continue_due_ = false;
 
   Slot slot;
@@ -240,7 +275,7 @@ void Connection::dispatch(std::span<const char> data) {
     slot.access = std::make_unique<Access>(Access{.method = std::string(request.method_text),
                                                   .target = std::string(request.target),
                                                   .began_us = steady_us()});
-  slots_.push_back(std::move(slot));
+  reserve(slots_.push_back(std::move(slot)), bound);
   const std::uint64_t sequence = next_sequence_++;
   if (!request.keep_alive || loop_.draining()) closing_ = true;
 
@@ -254,6 +289,7 @@ void Connection::dispatch(std::span<const char> data) {
 void Connection::refuse(const Fault& fault) {
   closing_ = true;
   continue_due_ = false;
+  room_deadline_ms_ = kNoDeadline;
   Slot slot;
   slot.serial = loop_.ids().next();
   if (loop_.shared().access_log)

@@ -46,6 +46,15 @@ class Connection {
   /// The end of a turn: writes, goes on with what was put off, waits for more, or closes.
   void settle();
   void on_deadline();
+  /// Others wait for room: a client that has taken nothing for a while is cut off.
+  void on_pressure();
+  /// There is room for the request that waits for it, as it seems.
+  void on_room_here() { room_deadline_ms_ = kNoDeadline; }
+  [[nodiscard]] bool waits_for_room() const { return room_deadline_ms_ != kNoDeadline; }
+  /// What makes way for a new connection: first those that have not sent a whole head.
+  enum class Unfinished : std::uint8_t { head, body, no };
+  [[nodiscard]] Unfinished unfinished() const;
+  [[nodiscard]] std::int64_t unfinished_since_ms() const { return phase_began_ms_; }
   /// Tells those who wait that the client is gone; the loop destroys the connection after this
   /// turn.
   void die();
@@ -82,6 +91,8 @@ class Connection {
     Task hang_up;
     int status = 0;
     std::size_t body_bytes = 0;
+    std::size_t reserved_bytes = 0;  ///< what the answer may have, until it is complete
+    bool in_total = false;           ///< these count for the server
     std::optional<std::uint64_t> promised_bytes;  ///< of a stream whose length is known
     Task room;
     std::unique_ptr<Access> access;
@@ -103,15 +114,27 @@ class Connection {
   long receive(std::span<char> into);
   bool take_read(long count);
   void on_end();
+  void on_half_end();
+  void tell_hang_up();
   [[nodiscard]] bool make_room();
   void go_on_with_held();
   std::span<char> process(std::span<char> data);
   void on_head(std::span<const char> data);
-  void dispatch(std::span<const char> data);
+  [[nodiscard]] bool take_request(std::span<const char> data);
+  void dispatch(Request& request, const AnswerBound& bound);
   void refuse(const Fault& fault);
+  [[nodiscard]] bool may_read() const;
   [[nodiscard]] bool may_take() const;
   void hold(std::span<const char> rest);
   void release_held();
+
+  // What it owes (connection_room.cpp).
+  void reserve(Slot& slot, const AnswerBound& bound);
+  void release(Slot& slot);
+  void release_from_total(Slot& slot);
+  [[nodiscard]] bool find_room(const AnswerBound& bound);
+  [[nodiscard]] bool is_too_much(std::size_t more) const;
+  void count_owed();
 
   // Answering (connection_answers.cpp).
   Slot* find_slot(std::uint64_t sequence);
@@ -144,21 +167,27 @@ class Connection {
   std::uint64_t first_sequence_ = 0;  ///< of the first slot
   std::uint64_t next_sequence_ = 0;
   std::string output_;
-  std::size_t sent_ = 0;        ///< of `output_`
-  std::size_t slot_bytes_ = 0;  ///< answers that wait for their turn
+  std::size_t sent_ = 0;                  ///< of `output_`
+  std::size_t slot_bytes_ = 0;            ///< answers that wait for their turn
+  std::size_t reserved_bytes_ = 0;        ///< of all slots
+  std::size_t reserved_total_bytes_ = 0;  ///< of those that count for the server
+  std::size_t counted_owed_ = 0;          ///< of what it owes, in the server's sum
 
   Phase phase_ = Phase::idle;
   std::uint64_t phase_sequence_ = 0;  ///< the request that `phase_` is about
   std::int64_t read_deadline_ms_ = kNoDeadline;
   std::int64_t write_deadline_ms_ = kNoDeadline;
+  std::int64_t room_deadline_ms_ = kNoDeadline;  ///< set while a request waits for room
+  std::int64_t phase_began_ms_;
   std::size_t sent_since_deadline_ = 0;
 
   bool touched_ = false;
   bool dead_ = false;
   bool closing_ = false;
   bool lingering_ = false;
-  bool ended_ = false;   ///< the client has closed its side
-  bool paused_ = false;  ///< `held_` has requests that wait for room
+  bool ended_ = false;       ///< the client has closed its side
+  bool half_ended_ = false;  ///< it has, but there is more to read before that
+  bool paused_ = false;      ///< `held_` has requests that wait for room
   bool continue_due_ = false;
   bool write_blocked_ = false;  ///< the system takes no more bytes for now
   bool again_due_ = false;      ///< the loop was asked to read once more

@@ -22,7 +22,7 @@ void Connection::on_hang_up(std::uint64_t sequence, Task callback) {
   Slot* const slot = find_slot(sequence);
   if (slot == nullptr || slot->state == Slot::State::answered) return;
   // The client may have gone while an earlier request of its was dealt with in this same turn.
-  if (ended_)
+  if (ended_ || half_ended_)
     callback();
   else
     slot->hang_up = std::move(callback);
@@ -58,6 +58,8 @@ void Connection::count_slot_bytes(const Slot& slot, std::size_t before) {
 void Connection::answer(std::uint64_t sequence, const Response& response, std::string_view body) {
   Slot* const slot = find_slot(sequence);
   if (slot == nullptr || slot->state != Slot::State::waiting) return;
+  release(*slot);
+  if (is_too_much(body.size())) return die();
   const std::size_t before = slot->bytes.size();
   std::string& out = append_slot_head(sequence, *slot, response, Framing::sized, body.size());
   if (!slot->head_only && !is_bodiless(response.status)) {
@@ -65,6 +67,7 @@ void Connection::answer(std::uint64_t sequence, const Response& response, std::s
     slot->body_bytes = body.size();
   }
   count_slot_bytes(*slot, before);
+  if (body.size() > kSmallAnswerBytes) count_owed();
   finish_slot(sequence);
 }
 
@@ -74,6 +77,7 @@ void Connection::finish_slot(std::uint64_t sequence) {
   finished.state = Slot::State::answered;
   loop_.count_answer(finished.status);
   finished.hang_up = nullptr;
+  release(finished);
   log_access(finished);
   loop_.touch(*this);
   while (!slots_.empty() && slots_.front().state == Slot::State::answered) {
@@ -91,6 +95,8 @@ bool Connection::begin_stream(std::uint64_t sequence, const Response& head,
                               std::optional<std::uint64_t> bytes) {
   Slot* const slot = find_slot(sequence);
   if (slot == nullptr || slot->state != Slot::State::waiting) return false;
+  // From here on it counts as it is written. What comes behind it on this connection waits.
+  release_from_total(*slot);
   const std::size_t before = slot->bytes.size();
   slot->promised_bytes = bytes;
   const Framing framing = bytes               ? Framing::sized
@@ -118,7 +124,10 @@ bool Connection::write_stream(std::uint64_t sequence, std::string_view part) {
     append_chunk(out, part);
   slot->body_bytes += part.size();
   count_slot_bytes(*slot, before);
-  if (pending_bytes() > loop_.shared().limits.answer_bytes) {
+  const Shared& shared = loop_.shared();
+  if (pending_bytes() > shared.stream_share) count_owed();
+  const bool full = shared.owes_too_much() && pending_bytes() > shared.stream_share;
+  if (full || pending_bytes() > shared.limits.answer_bytes) {
     die();
     return false;
   }
@@ -146,9 +155,11 @@ void Connection::on_room(std::uint64_t sequence, Task callback) {
 }
 
 /// In a turn of its own, so that whoever has much to write does not keep the loop. Answers that
-/// wait behind the stream do not count: they wait for it.
+/// wait behind the stream do not count: they wait for it. While the server owes too much, only who
+/// has taken everything goes on.
 void Connection::tell_room() {
-  if (slots_.empty() || !slots_.front().room || output_.size() - sent_ > kRoomBytes) return;
+  if (slots_.empty() || !slots_.front().room) return;
+  if (output_.size() - sent_ > (loop_.shared().owes_too_much() ? 0 : kRoomBytes)) return;
   loop_.post(std::exchange(slots_.front().room, nullptr));
 }
 

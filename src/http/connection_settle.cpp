@@ -25,6 +25,7 @@ void Connection::settle() {
     output_.append("HTTP/1.1 100 Continue\r\n\r\n");
   }
   if (!flush()) return;
+  count_owed();
   tell_room();
   if (closing_) release_held();
   if (paused_ && may_take()) {
@@ -38,7 +39,7 @@ void Connection::settle() {
   // Between two requests there is no answer that a close could cost the client.
   if (loop_.draining() && !closing_ && quiet && held_.empty()) die();
   if (dead_) return;
-  const bool listens = closing_ ? discarded_bytes_ <= kMaxDiscardBytes : !paused_ && may_take();
+  const bool listens = closing_ ? discarded_bytes_ <= kMaxDiscardBytes : !paused_ && may_read();
   watch(listens && !ended_);
   update_deadlines();
   if (tls_) read_again_if_due();
@@ -88,8 +89,11 @@ void Connection::close_or_linger() {
 void Connection::watch(bool for_bytes) {
   // Bytes that the TLS layer cannot take yet would be reported again and again.
   const bool stuck = tls_ && tls_->wants_write();
-  const std::uint32_t wanted =
-      (for_bytes && !stuck ? EPOLLIN : 0u) | (write_blocked_ || stuck ? EPOLLOUT : 0u);
+  // While nothing is read, the client's end is still to be noticed, once.
+  const bool for_end = !for_bytes && !closing_ && !ended_ && !half_ended_;
+  const std::uint32_t wanted = (for_bytes && !stuck ? EPOLLIN : 0u) |
+                               (write_blocked_ || stuck ? EPOLLOUT : 0u) |
+                               (for_end ? EPOLLRDHUP : 0u);
   if (wanted == watched_) return;
   watched_ = wanted;
   loop_.watch(*this, wanted);
@@ -97,7 +101,7 @@ void Connection::watch(bool for_bytes) {
 
 Connection::Phase Connection::current_phase() const {
   if (!held_.empty() && !paused_) return parser_.in_body() ? Phase::body : Phase::head;
-  return slots_.empty() && pending_bytes() == 0 ? Phase::idle : Phase::busy;
+  return slots_.empty() && pending_bytes() == 0 && !paused_ ? Phase::idle : Phase::busy;
 }
 
 /// A request's deadlines count from its first byte and from its head's end: more bytes do not move
@@ -107,6 +111,7 @@ void Connection::update_deadlines() {
   const std::int64_t now_ms = loop_.now_ms();
   const Phase phase = current_phase();
   const bool same = phase == phase_ && phase_sequence_ == next_sequence_;
+  if (!same) phase_began_ms_ = now_ms;
   if (lingering_) {
     if (phase_ != Phase::busy || read_deadline_ms_ == kNoDeadline)
       read_deadline_ms_ = now_ms + limits.linger_time.ms;
@@ -123,7 +128,7 @@ void Connection::update_deadlines() {
         if (!same) read_deadline_ms_ = now_ms + limits.body_time.ms;
         break;
       case Phase::busy:
-        read_deadline_ms_ = kNoDeadline;
+        read_deadline_ms_ = room_deadline_ms_;
         break;
     }
     phase_ = phase;
@@ -142,8 +147,14 @@ void Connection::update_deadlines() {
 void Connection::on_deadline() {
   const bool stalled = write_deadline_ms_ <= loop_.now_ms();
   const bool incomplete = phase_ == Phase::head || phase_ == Phase::body;
-  if (stalled || lingering_ || !incomplete) {
+  if (stalled || lingering_ || !(incomplete || waits_for_room())) {
     die();
+    return;
+  }
+  if (waits_for_room()) {
+    refuse({.status = 503,
+            .code = "overloaded",
+            .detail = "too many large answers are being made or not being read"});
     return;
   }
   refuse({.status = 408, .code = "request_timeout", .detail = "the request did not come in time"});

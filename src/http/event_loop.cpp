@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <new>
 #include <random>
 #include <thread>
 #include <utility>
@@ -24,8 +25,25 @@ constexpr std::chrono::microseconds kStayAwake{50};
 std::int64_t tick_length_ms(const Limits& limits) {
   const std::int64_t shortest =
       std::min({limits.header_time.ms, limits.body_time.ms, limits.idle_time.ms,
-                limits.write_time.ms, limits.linger_time.ms, limits.handshake_time.ms});
+                limits.write_time.ms, limits.linger_time.ms, limits.handshake_time.ms,
+                limits.room_time.ms, limits.stalled_time.ms});
   return std::clamp(shortest / 4, kMinTick_ms, kMaxTick_ms);
+}
+
+/// A task without memory for what it does is lost; a responder that it holds answers as it goes.
+void try_to_run(Task& task) {
+  try {
+    task();
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+  }
+}
+
+void try_to_read(Connection& connection, std::uint32_t events) {
+  try {
+    connection.on_ready(events);
+  } catch (const std::bad_alloc&) {
+    connection.die();
+  }
 }
 
 /// Processor time of the thread that asks.
@@ -109,7 +127,7 @@ ServerCounts EventLoop::server_counts() const {
 
 void EventLoop::run_posted() {
   std::vector<Task> tasks = take_posted();
-  for (Task& task : tasks) task();
+  for (Task& task : tasks) try_to_run(task);
   tasks.clear();  // before the turn's end: a responder that dies with its task answers now
   end_turn();
 }
@@ -201,7 +219,7 @@ Connection* EventLoop::find(ConnectionId id) {
 void EventLoop::wait_for_sockets() {
   sockets_.when_ready([this] {
     for (const auto& ready : sockets_.take())
-      if (Connection* const connection = find(ready.id)) connection->on_ready(ready.events);
+      if (Connection* const connection = find(ready.id)) try_to_read(*connection, ready.events);
     end_turn();
     wait_for_sockets();
   });
@@ -223,18 +241,44 @@ void EventLoop::read_again(ConnectionId id) {
 void EventLoop::run_again() {
   const std::vector<ConnectionId> ids = std::exchange(again_, {});
   for (const ConnectionId id : ids)
-    if (Connection* const connection = find(id)) connection->on_ready(EPOLLIN);
+    if (Connection* const connection = find(id)) try_to_read(*connection, EPOLLIN);
   end_turn();
 }
 
 void EventLoop::bury(ConnectionId id) { buried_.push_back(id); }
 
-void EventLoop::end_turn() {
+void EventLoop::wait_for_room(ConnectionId id, std::size_t bytes) {
+  room_waits_.push_back({.id = id, .bytes = bytes});
+  shared_.waiting_for_room.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Those that have waited longest first. One that does not wait any more is passed over.
+void EventLoop::wake_for_room() {
+  while (!room_waits_.empty()) {
+    const RoomWait first = room_waits_.front();
+    Connection* const connection = find(first.id);
+    const bool waits = connection != nullptr && connection->waits_for_room();
+    if (waits && !shared_.has_room(first.bytes)) return;
+    room_waits_.pop_front();
+    shared_.waiting_for_room.fetch_sub(1, std::memory_order_relaxed);
+    if (!waits) continue;
+    connection->on_room_here();
+    touch(*connection);
+    settle_touched();
+  }
+}
+
+void EventLoop::settle_touched() {
   // Settling a connection may go on with requests that it had put off, and touch it again.
   for (std::size_t i = 0; i < touched_.size(); ++i) {
     if (Connection* const connection = find(touched_[i])) connection->settle();
   }
   touched_.clear();
+}
+
+void EventLoop::end_turn() {
+  settle_touched();
+  if (!room_waits_.empty()) wake_for_room();
   for (const ConnectionId id : buried_) {
     shared_.admission.release(connections_[id.index]->address());
     connections_[id.index].reset();
@@ -269,9 +313,45 @@ void EventLoop::tick() {
   for (std::size_t i = 0; i < deadlines_.size(); ++i)
     if (deadlines_[i] <= now_ms_ && connections_[i] && !connections_[i]->dead())
       connections_[i]->on_deadline();
+  nobody_unfinished_ = false;
+  press();
   end_turn();
   ticking_ = connections() > 0;
   if (ticking_) schedule_tick();
+}
+
+/// While requests wait for room, clients that take nothing have less time.
+void EventLoop::press() {
+  const bool waiting = shared_.waiting_for_room.load(std::memory_order_relaxed) > 0;
+  if (!waiting && !shared_.owes_too_much()) return;
+  for (const auto& connection : connections_)
+    if (connection && !connection->dead()) connection->on_pressure();
+}
+
+void EventLoop::evict_unfinished(const std::string& address) {
+  if (nobody_unfinished_) return;
+  struct Candidate {
+    Connection::Unfinished how;
+    std::int64_t since_ms;
+    std::size_t index;
+    auto operator<=>(const Candidate&) const = default;
+  };
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    const auto& connection = connections_[i];
+    if (!connection || connection->dead()) continue;
+    if (!address.empty() && connection->address() != address) continue;
+    const auto how = connection->unfinished();
+    if (how != Connection::Unfinished::no)
+      candidates.push_back({how, connection->unfinished_since_ms(), i});
+  }
+  nobody_unfinished_ = candidates.empty();
+  // Several at once, since looking through all costs more than to end one.
+  const std::size_t count = std::min(kEvictedAtOnce, (candidates.size() + 1) / 2);
+  std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count),
+                    candidates.end());
+  for (std::size_t i = 0; i < count; ++i) connections_[candidates[i].index]->die();
+  end_turn();
 }
 
 }  // namespace jobbie::http

@@ -3,9 +3,11 @@
 // Internal to this folder; others see `Loop`.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <list>
 #include <memory>
@@ -36,7 +38,10 @@ struct Shared {
       : limits(options.limits),
         access_log(options.access_log),
         handler(request_handler),
-        admission(options.limits) {}
+        admission(options.limits),
+        stream_share(std::max(kSmallAnswerBytes,
+                              options.limits.total_answer_bytes /
+                                  std::max<std::size_t>(options.limits.connections, 1))) {}
 
   const Limits limits;
   const AccessLog access_log;
@@ -48,6 +53,24 @@ struct Shared {
     std::array<std::atomic<std::uint64_t>, 5> by_class{};
   };
   std::array<AnswerCounts, kMaxThreads> answers;
+
+  /// What all connections are owed. It changes with large answers and with what clients leave
+  /// unread, not with every request.
+  alignas(64) std::atomic<std::size_t> owed_bytes = 0;
+  /// Requests that wait until that is less.
+  std::atomic<std::size_t> waiting_for_room = 0;
+  /// What a stream may be behind while the server owes too much.
+  const std::size_t stream_share;
+
+  [[nodiscard]] bool owes_too_much() const {
+    return owed_bytes.load(std::memory_order_relaxed) > limits.total_answer_bytes;
+  }
+  /// Whether an answer of so many bytes may be made. One that may be larger than all the room there
+  /// is needs a quarter of it, or it would never come.
+  [[nodiscard]] bool has_room(std::size_t bytes) const {
+    const std::size_t owed = owed_bytes.load(std::memory_order_relaxed);
+    return owed + std::min(bytes, limits.total_answer_bytes / 4) <= limits.total_answer_bytes;
+  }
 };
 
 struct Peer {
@@ -83,6 +106,9 @@ class EventLoop final : public Loop {
   /// Takes over a socket that `Shared::admission` has let in and that was expected.
   void adopt(Socket socket, Peer peer);
   void begin_drain();
+  /// Ends connections that have not sent a whole request, the oldest first, to make way for another
+  /// one: those of `address`, or of anybody if it is empty.
+  void evict_unfinished(const std::string& address);
 
   // For responders.
   /// The connection if it still lives. Aborts on a thread that has no business here.
@@ -94,6 +120,8 @@ class EventLoop final : public Loop {
   void touch(Connection& connection);
   /// The connection reads in the next turn, whatever its socket says.
   void read_again(ConnectionId id);
+  /// The connection is settled again when the server has room for an answer of so many bytes.
+  void wait_for_room(ConnectionId id, std::size_t bytes);
   /// The connection is destroyed at the end of this turn.
   void bury(ConnectionId id);
   void count_answer(int status);
@@ -121,6 +149,9 @@ class EventLoop final : public Loop {
   /// Looks for more to do until nothing has come for a while, where that pays.
   void stay_awake();
   void end_turn();
+  void settle_touched();
+  void wake_for_room();
+  void press();
   void schedule_tick();
   void tick();
   void update_clock();
@@ -149,6 +180,12 @@ class EventLoop final : public Loop {
   std::vector<ConnectionId> touched_;
   std::vector<ConnectionId> again_;
   std::vector<ConnectionId> buried_;
+  struct RoomWait {
+    ConnectionId id;
+    std::size_t bytes = 0;
+  };
+  std::deque<RoomWait> room_waits_;  ///< in the order they came
+  bool nobody_unfinished_ = false;   ///< when it was last looked, since the last tick
   std::atomic<std::size_t> count_ = 0;
 
   /// What waits for its time. Owned here and not by Asio, which would keep it past the stop.

@@ -22,14 +22,25 @@ struct Limits {
   base::Duration write_time = base::seconds(30);  ///< for a client to take some of its answers
   base::Duration linger_time =
       base::seconds(2);  ///< for a client to see a refusal before the close
+  /// For a request to wait for room in `total_answer_bytes`: 503 beyond.
+  base::Duration room_time = base::seconds(5);
+  /// The same as `write_time`, while others wait for room.
+  base::Duration stalled_time = base::seconds(2);
 
+  /// When there are as many, those that have not sent a whole request make way for new ones.
   std::size_t connections = 10'000;
   std::size_t connections_per_address = 5'000;
 
   /// Requests of one connection that wait for their answers; no more are read until some are sent.
   std::size_t pipelined = 128;
-  /// Answers that one connection has not taken yet; no more requests are read above this.
+  /// What one connection is owed: answers that it has not taken yet, and those that are being
+  /// prepared, at what they may have. No more requests are handled above this, so it is passed by
+  /// one answer at most.
   std::size_t answer_bytes = std::size_t{1024} * 1024;
+  /// The same over all connections of the server. Above this, requests for large answers wait, and
+  /// whoever takes nothing is cut off. Never more than twice this: an answer beyond it is dropped
+  /// with its connection.
+  std::size_t total_answer_bytes = std::size_t{256} * 1024 * 1024;
   /// Incomplete requests that one loop holds in all: 503 beyond.
   std::size_t held_bytes = std::size_t{256} * 1024 * 1024;
 };
@@ -56,6 +67,10 @@ inline constexpr std::size_t kMaxDiscardBytes = std::size_t{4} * 1024 * 1024;
 inline constexpr std::size_t kWriteProgressBytes = std::size_t{16} * 1024;
 /// A stream is asked for more when its client has no more than this to take.
 inline constexpr std::size_t kRoomBytes = std::size_t{256} * 1024;
+/// What an answer is taken to have of which the handler does not say that it may be large.
+inline constexpr std::size_t kSmallAnswerBytes = std::size_t{8} * 1024;
+/// Unfinished requests that are cut off at once when there are too many connections.
+inline constexpr std::size_t kEvictedAtOnce = 64;
 /// Output buffers up to this size stay with an idle connection.
 inline constexpr std::size_t kKeptOutputBytes = std::size_t{4} * 1024;
 /// Connections that one turn of the loop accepts.

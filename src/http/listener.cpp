@@ -19,6 +19,7 @@ namespace {
 /// must do: a handshake costs more than what the limits are there to save.
 constexpr std::string_view kTurnedAway =
     "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n"
+    "x-content-type-options: nosniff\r\n"
     "content-length: 0\r\n\r\n";
 
 /// One IPv4 address, or the network part of an IPv6 one: a client has all addresses of its network.
@@ -110,6 +111,21 @@ void Listener::rest() {
   });
 }
 
+/// Where there are too many connections, those that have not sent a whole request make way. Other
+/// loops' do so for the next one that comes.
+bool Listener::admit(const std::string& address) {
+  const Admission::Outcome outcome = shared_.admission.admit(address);
+  if (outcome == Admission::Outcome::admitted) return true;
+  const std::string whose = outcome == Admission::Outcome::address_full ? address : "";
+  for (const auto& loop : loops_) {
+    if (loop->on_thread())
+      loop->evict_unfinished(whose);
+    else
+      loop->post([&loop = *loop, whose] { loop.evict_unfinished(whose); });
+  }
+  return shared_.admission.admit(address) == Admission::Outcome::admitted;
+}
+
 void Listener::hand_over(int descriptor, const asio::ip::tcp::endpoint& from) {
   const asio::ip::address address = from.address();
   const std::string text = address.to_string();
@@ -120,7 +136,7 @@ void Listener::hand_over(int descriptor, const asio::ip::tcp::endpoint& from) {
   Socket socket(descriptor);
   const int on = 1;
   ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (!shared_.admission.admit(peer.address)) {
+  if (!admit(peer.address)) {
     if (!shared_.tls)
       static_cast<void>(
           ::send(descriptor, kTurnedAway.data(), kTurnedAway.size(), MSG_NOSIGNAL | MSG_DONTWAIT));

@@ -26,6 +26,7 @@ class Listener {
   void accept_burst();
   /// False if accepting has to rest.
   bool accept_one(bool& any);
+  [[nodiscard]] bool admit(const std::string& address);
   void hand_over(int descriptor, const asio::ip::tcp::endpoint& from);
   void rest();
 

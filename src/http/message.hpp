@@ -34,6 +34,7 @@ struct Request {
   std::span<const Header> headers;
   std::string_view request_id;  ///< the client's, or one of ours; the answer carries it
   std::string_view remote;      ///< the client's address and port
+  std::string_view client;      ///< its address, or its network, as limits count it
 
   /// The value of the first header of that name, or nothing.
   [[nodiscard]] std::string_view header(std::string_view lower_case_name) const;

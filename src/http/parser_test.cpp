@@ -44,8 +44,9 @@ TEST(Parser, TakesABodyByLength) {
   EXPECT_EQ(parsed("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello"),
             "POST / path=/ query= keep [host=h] [content-length=5] body=hello\nend\n");
   EXPECT_EQ(
-      parsed("POST / HTTP/1.1\r\nHost: h\r\ncontent-length: 2\r\nContent-Length: 2\r\n\r\nok"),
-      "POST / path=/ query= keep [host=h] [content-length=2] [content-length=2] body=ok\n"
+      parsed("POST / HTTP/1.1\r\nHost: h\r\nContent-Encoding: Identity\r\nContent-Length: 2\r\n"
+             "\r\nok"),
+      "POST / path=/ query= keep [host=h] [content-encoding=Identity] [content-length=2] body=ok\n"
       "end\n");
   EXPECT_EQ(parsed("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhell"), "in body\n");
 }
@@ -162,6 +163,10 @@ TEST(Parser, RefusesBadHeaders) {
       {"Content-Length: 1, 1\r\n", "400 bad_length"},
       {"Content-Length:\r\n", "400 bad_length"},
       {"Content-Length: 1\r\nContent-Length: 2\r\n", "400 bad_length"},
+      {"Content-Length: 1\r\nContent-Length: 1\r\n", "400 bad_length"},
+      {"Content-Encoding: gzip\r\n", "415 content_encoding_not_supported"},
+      {"Content-Encoding: identity, gzip\r\n", "415 content_encoding_not_supported"},
+      {"Content-Encoding:\r\n", "415 content_encoding_not_supported"},
       {"Content-Length: 65\r\n\r\n", "413 body_too_large"},
       {"Content-Length: 99999999999999999999999\r\n\r\n", "413 body_too_large"},
       {"Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", "400 length_and_chunks"},

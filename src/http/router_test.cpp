@@ -112,7 +112,8 @@ TEST(Answer, LeavesNoRoomForAnotherLine) {
   append_head(out, {.status = 299, .headers = headers, .given_id = "i", .body_bytes = 12}, date,
               RequestIds(0));
   EXPECT_EQ(out, "HTTP/1.1 299 Unknown\r\n" + std::string(date.text()) +
-                     "content-length: 12\r\nx-request-id: i\r\nx: aset-cookie: b\r\n\r\n");
+                     "content-length: 12\r\nx-content-type-options: nosniff\r\n"
+                     "x-request-id: i\r\nx: aset-cookie: b\r\n\r\n");
 }
 
 }  // namespace

@@ -72,7 +72,8 @@ class Stream {
   Stream& operator=(Stream&& other) noexcept;
   ~Stream() { close(); }
 
-  /// False: the client is gone, or is more than `Limits::answer_bytes` behind and has been cut off.
+  /// False: the client is gone, or is more than `Limits::answer_bytes` behind and has been cut off;
+  /// less, while the server owes more than `Limits::total_answer_bytes`.
   bool write(std::string_view part);
   /// Ends the answer; the connection goes on to the next request.
   void close();
@@ -123,6 +124,15 @@ class Responder {
   Ticket ticket_;
 };
 
+/// What is known of an answer before it is made.
+struct AnswerBound {
+  /// It has about this at most. No more requests of its connection are handled beside it than
+  /// `Limits::answer_bytes` has room for.
+  std::size_t bytes = kSmallAnswerBytes;
+  /// It may be long in coming. Until it is there, it takes no room of the server's others.
+  bool waits = false;
+};
+
 /// Called by every loop on its own thread, so with several threads concurrently.
 class Handler {
  public:
@@ -136,6 +146,13 @@ class Handler {
     static_cast<void>(method);
     static_cast<void>(path);
     return std::nullopt;
+  }
+  /// Asked before `handle()`. Answers that are sent within it need no bound: they count as they
+  /// are.
+  [[nodiscard]] virtual AnswerBound answer_bound(Method method, std::string_view path) const {
+    static_cast<void>(method);
+    static_cast<void>(path);
+    return {};
   }
 };
 

@@ -148,6 +148,42 @@ TEST_F(ServerTest, TurnsAwayConnectionsBeyondItsLimits) {
   EXPECT_EQ(four.ask(get("/")).status, 200);
 }
 
+TEST_F(ServerTest, UnfinishedRequestsMakeWayForOthers) {
+  options.limits.connections = 6;
+  options.limits.connections_per_address = 4;
+  keep_responders();
+  start();
+  // One that waits for its answer and one between two requests are left alone.
+  TestClient waiting(server->port());
+  waiting.send(get("/waiting"));
+  EXPECT_EQ(noted(0), "kept /waiting");
+  TestClient idle(server->port());
+  idle.send(get("/idle"));
+  EXPECT_EQ(noted(1), "kept /idle");
+  release(1, "idle");
+  EXPECT_EQ(idle.answer().body, "idle");
+  // Hundreds that never finish a request do not keep the next one out.
+  std::vector<std::unique_ptr<TestClient>> slow;
+  for (int i = 0; i < 300; ++i) {
+    slow.push_back(std::make_unique<TestClient>(server->port()));
+    slow.back()->send(i % 3 == 0   ? ""
+                      : i % 3 == 1 ? "GET / HTTP/1.1\r\nHo"
+                                   : "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n1");
+  }
+  TestClient next(server->port());
+  next.send(get("/next"));
+  EXPECT_EQ(noted(2), "kept /next");
+  release(2, "next");
+  EXPECT_EQ(next.answer().body, "next");
+  EXPECT_LE(server->connections(), 4U);
+  release(0, "at last");
+  EXPECT_EQ(waiting.answer().body, "at last");
+  idle.send(get("/again"));
+  EXPECT_EQ(noted(3), "kept /again");
+  release(3, "again");
+  EXPECT_EQ(idle.answer().body, "again");
+}
+
 TEST_F(ServerTest, HoldsNoMoreIncompleteRequestsThanItMay) {
   options.limits.held_bytes = 1024 * 1024;
   options.limits.body_bytes = 16 * 1024 * 1024;

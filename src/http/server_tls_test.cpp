@@ -129,11 +129,16 @@ TEST_F(ServerTlsTest, CountsConnectionsBeforeTheirHandshake) {
   options.limits.connections_per_address = 2;
   start();
   TlsTestClient one(server->port());
-  TestClient two(server->port());
+  EXPECT_EQ(one.ask(get("/")).status, 200);
+  // It counts, and makes way as it has not asked anything yet.
+  TestClient silent(server->port());
   while (server->connections() < 2) std::this_thread::yield();
+  TlsTestClient two(server->port());
+  EXPECT_EQ(two.ask(get("/")).status, 200);
+  EXPECT_EQ(silent.rest(), "");
   TlsTestClient three(server->port());
   EXPECT_FALSE(three.secured());
-  two.close();
+  one.close();
   while (server->connections() > 1) std::this_thread::yield();
   TlsTestClient four(server->port());
   EXPECT_EQ(four.ask(get("/")).status, 200);

@@ -25,12 +25,18 @@ class TestHandler final : public Handler {
  public:
   std::function<void(const Request&, Responder)> on_request;
   std::optional<std::size_t> limit;
+  std::size_t large_bytes = 0;  ///< what answers at /large/… may have; those at /wait/… wait
 
   void handle(const Request& request, Responder responder) override {
     on_request(request, std::move(responder));
   }
   std::optional<std::size_t> body_limit(Method, std::string_view path) const override {
     return path == "/large" ? limit : std::nullopt;
+  }
+  AnswerBound answer_bound(Method, std::string_view path) const override {
+    if (path.starts_with("/large/")) return {.bytes = large_bytes};
+    if (path.starts_with("/wait/")) return {.bytes = large_bytes, .waits = true};
+    return {};
   }
 };
 

@@ -22,6 +22,8 @@ namespace jobbie::log {
 inline constexpr std::string_view kDiskFull = "disk_full";
 /// The error code of every other failure of a disk.
 inline constexpr std::string_view kDiskFailed = "disk_failed";
+/// There is no file of that name, or no directory for it.
+inline constexpr std::string_view kNoSuchFile = "no_such_file";
 /// Somebody else has the directory open.
 inline constexpr std::string_view kDirectoryInUse = "directory_in_use";
 
@@ -53,12 +55,16 @@ class File {
   [[nodiscard]] virtual base::Result<std::uint64_t> size() = 0;
   /// Takes space for `bytes` from the start of the file; where that cannot be done, does nothing.
   [[nodiscard]] virtual base::Result<void> reserve(std::uint64_t bytes) = 0;
+  /// Whether `path` still is the name of this file: nobody has removed or replaced it.
+  [[nodiscard]] virtual bool stands_at(const std::string& path) const = 0;
 };
 
 /// Held as long as it lives.
 class DirectoryLock {
  public:
   virtual ~DirectoryLock() = default;
+  /// Whether `path` still is the name of the directory that is locked.
+  [[nodiscard]] virtual bool stands_at(const std::string& path) const = 0;
 };
 
 enum class OpenMode : std::uint8_t {
@@ -84,6 +90,8 @@ class Disk {
   /// Fails with kDirectoryInUse while another process, or another part of this one, holds it.
   [[nodiscard]] virtual base::Result<std::unique_ptr<DirectoryLock>> lock(
       const std::string& directory) = 0;
+  /// What may still be written there; all there could be where nobody knows.
+  [[nodiscard]] virtual std::uint64_t free_bytes(const std::string& directory) = 0;
 };
 
 /// The real one.

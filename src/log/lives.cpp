@@ -13,6 +13,7 @@ WalOptions Log::wal_options(const Options& options) {
           .founders = options.founders,
           .founders_index = options.founders_index,
           .segment_bytes = options.segment_bytes,
+          .leave_free_bytes = options.leave_free_bytes,
           .seed = options.seed,
           .preparing = options.preparing,
           .test = options.test};

@@ -91,8 +91,12 @@ bool Log::fetch(const consensus::FetchRange& range, const consensus::EntrySink& 
   return read.has_value();
 }
 
-bool Log::has_room(std::size_t bytes) const {
-  return wal_->has_room(pending_entries_ + 1, pending_bytes_ + bytes);
+bool Log::has_room(std::size_t bytes, std::size_t leave) const {
+  return wal_->has_room(pending_entries_ + 1, pending_bytes_ + bytes, leave);
+}
+
+bool Log::expects_room(std::size_t bytes, std::size_t leave) const {
+  return wal_->expects_room(pending_entries_ + 1, pending_bytes_ + bytes, leave);
 }
 
 std::optional<base::Error> Log::refusal(std::size_t bytes) const {

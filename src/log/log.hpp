@@ -38,6 +38,8 @@ struct Options {
   std::uint64_t founders_index = 0;
   /// About the same on all nodes: a node cannot take an entry that its segments cannot hold.
   std::size_t segment_bytes = 64u << 20;
+  /// What a segment that is made ahead must leave free on the disk.
+  std::uint64_t leave_free_bytes = 0;
   /// Of election time-outs, segment salts and reads: random in the product, another one for every
   /// start in a simulation.
   std::uint64_t seed = 0;
@@ -158,8 +160,18 @@ class Log {
   /// was removed learns of it in no other way. Not kept: after a start it is told again.
   void hear_of(const Configuration& configuration, std::uint64_t index);
 
-  /// Whether an entry of `bytes` could be proposed now. False while the disk is full.
-  [[nodiscard]] bool has_room(std::size_t bytes) const;
+  /// Whether an entry of `bytes` could be proposed now, and `leave` more after it. False while the
+  /// disk is full.
+  [[nodiscard]] bool has_room(std::size_t bytes, std::size_t leave = 0) const;
+  /// The same without waiting for a segment that is being prepared, which is taken to become one,
+  /// and whether or not it is held back.
+  [[nodiscard]] bool expects_room(std::size_t bytes, std::size_t leave) const;
+  /// The largest entry that there may ever be room for.
+  [[nodiscard]] std::size_t largest_entry() const { return wal_->max_payload(1); }
+  /// While `held`, nothing is proposed and no entry of a leader is taken; votes are still given.
+  void hold_back(bool held) { wal_->hold_back(held); }
+  /// Files that were removed or replaced are written anew; whether there were any.
+  [[nodiscard]] base::Result<bool> keep_files() { return wal_->keep_files(); }
   /// The index that the entry will have, if it is ever committed: it is ours if the entry with that
   /// index has the term() of now. Copies `data`, which must not be empty.
   [[nodiscard]] base::Result<std::uint64_t> propose(std::string_view data);

@@ -8,12 +8,14 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
 
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/write_out.hpp"
 #include "log/disk.hpp"
@@ -25,7 +27,9 @@ constexpr int kFileMode = 0600;
 
 base::Error disk_error(int number, std::string_view doing, const std::string& path) {
   const bool full = number == ENOSPC || number == EDQUOT;
-  return {std::string(full ? kDiskFull : kDiskFailed),
+  return {std::string(full               ? kDiskFull
+                      : number == ENOENT ? kNoSuchFile
+                                         : kDiskFailed),
           std::string(doing) + " " + path + ": " + std::generic_category().message(number)};
 }
 
@@ -46,6 +50,15 @@ class Descriptor {
  private:
   int fd_;
 };
+
+/// Where the system will not say, it is taken to be so: only what is known to be gone is gone.
+bool is_name_of(const std::string& path, int fd) {
+  struct stat named {};
+  struct stat open {};
+  if (::fstat(fd, &open) != 0) return true;
+  if (::stat(path.c_str(), &named) != 0) return errno != ENOENT && errno != ENOTDIR;
+  return named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
 
 /// Writes to one file past the cache, in whole blocks: the bytes that share a block with the next
 /// ones are kept, and written again together with those.
@@ -194,6 +207,8 @@ class PosixFile final : public File {
     return {};  // a file system without fallocate: the zeros that follow take the space
   }
 
+  bool stands_at(const std::string& path) const override { return is_name_of(path, fd_.get()); }
+
  private:
   Descriptor fd_;
   std::string path_;
@@ -204,6 +219,7 @@ class PosixFile final : public File {
 class PosixLock final : public DirectoryLock {
  public:
   explicit PosixLock(Descriptor fd) : fd_(std::move(fd)) {}
+  bool stands_at(const std::string& path) const override { return is_name_of(path, fd_.get()); }
 
  private:
   Descriptor fd_;
@@ -262,6 +278,12 @@ class PosixDisk final : public Disk {
           base::Error{std::string(kDirectoryInUse), directory + " is in use by another process"});
     }
     return std::make_unique<PosixLock>(std::move(fd));
+  }
+
+  std::uint64_t free_bytes(const std::string& directory) override {
+    struct statvfs about {};
+    if (::statvfs(directory.c_str(), &about) != 0) return std::numeric_limits<std::uint64_t>::max();
+    return std::uint64_t{about.f_bavail} * about.f_frsize;
   }
 };
 

@@ -1,6 +1,8 @@
 // The log on a real disk, with its thread.
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -9,6 +11,7 @@
 
 #include "log/disk.hpp"
 #include "log/log.hpp"
+#include "log/wal.hpp"
 
 namespace jobbie::log {
 namespace {
@@ -32,7 +35,7 @@ struct RealDisk : ::testing::Test {
 TEST_F(RealDisk, a_file_does_what_the_port_says) {
   ASSERT_TRUE(disk->make_directory(folder.string()));
   const auto path = (folder / "a").string();
-  EXPECT_EQ(disk->open(path, OpenMode::existing).error().code, kDiskFailed);
+  EXPECT_EQ(disk->open(path, OpenMode::existing).error().code, kNoSuchFile);
   auto file = std::move(*disk->open(path, OpenMode::create));
   ASSERT_TRUE(file->reserve(4096));
   ASSERT_TRUE(file->write_at(10, "hello"));
@@ -112,6 +115,56 @@ TEST_F(RealDisk, the_log_rolls_cuts_and_recovers) {
   }
   EXPECT_EQ(count, 300u);
   EXPECT_LE(disk->list(options().directory)->size(), 8u);
+}
+
+/// Descriptors of this process that lead into the folder.
+std::size_t open_files(const std::filesystem::path& folder) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const auto target = std::filesystem::read_symlink(entry.path(), gone);
+    if (!gone && target.string().starts_with(folder.string())) ++count;
+  }
+  return count;
+}
+
+TEST_F(RealDisk, few_files_are_open_however_long_the_log) {
+  ASSERT_TRUE(disk->make_directory((folder / "log").string()));
+  const WalOptions wal_options{.directory = (folder / "log").string(),
+                               .segment_bytes = 64u << 10,
+                               .seed = 3,
+                               .preparing = Preparer::Mode::at_once};
+  // The directory, the latest segments twice, the next one, and two that are read.
+  constexpr std::size_t kMost = 1 + 2 * kOpenSegments + 1 + 2;
+  constexpr std::uint64_t kEntries = 400;
+  auto wal = Wal::open(*disk, wal_options);
+  ASSERT_TRUE(wal) << wal.error().message;
+  const std::string data(3000, 'x');
+  for (std::uint64_t i = 0; i < kEntries; ++i) {
+    const consensus::EntryView entry{i + 2, 1, consensus::EntryType::plain, data};
+    ASSERT_TRUE((*wal)->append({1, 1, i + 1}, std::span(&entry, 1)));
+  }
+  EXPECT_GT((*wal)->segment_count(), 15u);
+  EXPECT_LE(open_files(folder), kMost);
+  for (int life = 0; life < 2; ++life) {
+    // Two readers in turn, each where it was, as followers read that are behind by different
+    // lengths.
+    std::uint64_t read = 0;
+    for (std::uint64_t low = 2; low + 200 < kEntries; low += 10)
+      for (const std::uint64_t from : {low, low + 190}) {
+        ASSERT_TRUE(
+            (*wal)->read({from, from + 10, UINT64_MAX}, [&](const consensus::EntryView& entry) {
+              EXPECT_EQ(entry.data, data);
+              ++read;
+            }));
+        EXPECT_LE(open_files(folder), kMost);
+      }
+    EXPECT_EQ(read, 400u);
+    wal->reset();
+    wal = Wal::open(*disk, wal_options);
+    ASSERT_TRUE(wal) << wal.error().message;
+    EXPECT_LE(open_files(folder), kMost);
+  }
 }
 
 }  // namespace

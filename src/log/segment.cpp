@@ -60,6 +60,7 @@ base::Result<std::unique_ptr<File>> open_spare(Disk& disk, const std::string& di
   // of the log whose header is not its own.
   if (auto synced = disk.sync_directory(directory); !synced) return std::unexpected(synced.error());
   auto file = disk.open(path, OpenMode::existing);
+  if (!file && file.error().code == kNoSuchFile) return std::unique_ptr<File>{};
   if (!file) return file;
   const auto size = (*file)->size();
   if (!size) return std::unexpected(size.error());
@@ -97,6 +98,9 @@ base::Result<PreparedSegment> prepare_segment(Disk& disk, const std::string& dir
     if (!file) return std::unexpected(file.error());
     if (*file) return finish_segment(disk, directory, header, path, std::move(*file));
   }
+  if (disk.free_bytes(directory) < header.segment_bytes + request.leave_free)
+    return std::unexpected(
+        base::Error{std::string(kDiskFull), "the disk has no space for a segment of the log"});
   const auto path = segment_path(directory, {header.sequence, SegmentKind::unfinished});
   auto file = disk.open(path, OpenMode::create);
   if (!file) return std::unexpected(file.error());

@@ -42,9 +42,12 @@ struct PrepareRequest {
   SegmentHeader header;
   /// Sequence of a spare to be used; none: a new file.
   std::optional<std::uint64_t> spare;
+  /// What a new file must leave free on the disk.
+  std::uint64_t leave_free = 0;
 };
 
-/// Makes a segment. A spare of another size is removed and a new file made.
+/// Makes a segment. A spare of another size is removed and a new file made, as for one that is not
+/// there any more.
 [[nodiscard]] base::Result<PreparedSegment> prepare_segment(Disk& disk,
                                                             const std::string& directory,
                                                             const PrepareRequest& request);

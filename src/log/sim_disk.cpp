@@ -50,6 +50,10 @@ class SimFile final : public File {
       return std::unexpected(simulated(kDiskFull, "no space"));
     return {};
   }
+  bool stands_at(const std::string& path) const override {
+    const auto found = disk_.now_.find(path);
+    return found != disk_.now_.end() && found->second == node_;
+  }
 
  private:
   SimDisk& disk_;
@@ -60,6 +64,7 @@ class SimLock final : public DirectoryLock {
  public:
   explicit SimLock(SimDisk& disk) : disk_(disk) { disk_.locked_ = true; }
   ~SimLock() override { disk_.locked_ = false; }
+  bool stands_at(const std::string&) const override { return true; }
 
  private:
   SimDisk& disk_;
@@ -167,7 +172,7 @@ base::Result<std::unique_ptr<File>> SimDisk::open(const std::string& path, OpenM
   }
   if (powerless_) return std::unexpected(simulated(kDiskFailed, "no power"));
   const auto found = now_.find(path);
-  if (found == now_.end()) return std::unexpected(simulated(kDiskFailed, "no file " + path));
+  if (found == now_.end()) return std::unexpected(simulated(kNoSuchFile, "no file " + path));
   return std::make_unique<SimFile>(*this, found->second);
 }
 
@@ -176,7 +181,7 @@ base::Result<void> SimDisk::rename(const std::string& from, const std::string& t
   if (verdict.error && !(verdict.partly && toss())) return std::unexpected(*verdict.error);
   auto next = now_;
   const auto found = next.find(from);
-  if (found == next.end()) return std::unexpected(simulated(kDiskFailed, "no file " + from));
+  if (found == next.end()) return std::unexpected(simulated(kNoSuchFile, "no file " + from));
   next[to] = found->second;
   next.erase(from);
   const auto changed = change_directory(std::move(next));
@@ -188,7 +193,7 @@ base::Result<void> SimDisk::remove(const std::string& path) {
   const auto verdict = begin_operation();
   if (verdict.error) return std::unexpected(*verdict.error);
   auto next = now_;
-  if (next.erase(path) == 0) return std::unexpected(simulated(kDiskFailed, "no file " + path));
+  if (next.erase(path) == 0) return std::unexpected(simulated(kNoSuchFile, "no file " + path));
   return change_directory(std::move(next));
 }
 
@@ -252,6 +257,11 @@ std::vector<std::string> SimDisk::paths() const {
   std::vector<std::string> paths;
   for (const auto& [path, node] : now_) paths.push_back(path);
   return paths;
+}
+
+std::uint64_t SimDisk::free_bytes(const std::string& /*directory*/) {
+  const auto taken = used();
+  return capacity_ > taken ? capacity_ - taken : 0;
 }
 
 }  // namespace jobbie::log

@@ -36,6 +36,7 @@ class SimDisk final : public Disk {
   base::Result<void> sync_directory(const std::string& directory) override;
   base::Result<void> make_directory(const std::string& directory) override;
   base::Result<std::unique_ptr<DirectoryLock>> lock(const std::string& directory) override;
+  std::uint64_t free_bytes(const std::string& directory) override;
 
   /// How many operations that change something there were: writes, syncs, renames and so on.
   [[nodiscard]] std::uint64_t operations() const { return operations_; }

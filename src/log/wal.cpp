@@ -81,7 +81,8 @@ SegmentHeader Wal::next_header() const {
 
 void Wal::request_next() {
   JOBBIE_CHECK(preparer_->idle());
-  PrepareRequest request{.header = next_header(), .spare = std::nullopt};
+  PrepareRequest request{
+      .header = next_header(), .spare = std::nullopt, .leave_free = options_.leave_free_bytes};
   if (!spares_.empty()) {
     request.spare = spares_.back();
     spares_.pop_back();
@@ -92,7 +93,8 @@ void Wal::request_next() {
 void Wal::retry() {
   if (failure_ || !preparer_->done() || preparer_->wait()->has_value()) return;
   const auto failed = preparer_->take();
-  if (failed.error().code == kDiskFull) {
+  // Without its directory nothing can be made; keep_files() puts it back.
+  if (failed.error().code == kDiskFull || failed.error().code == kNoSuchFile) {
     request_next();
   } else {
     failure_ = failed.error();
@@ -121,14 +123,26 @@ std::size_t Wal::max_payload(std::size_t entries) const {
   return overhead >= bytes ? 0 : bytes - overhead;
 }
 
-bool Wal::has_room(std::size_t entries, std::size_t bytes) const {
-  if (failure_ || bytes > max_payload(entries)) return false;
+std::optional<bool> Wal::fits(std::size_t entries, std::size_t bytes, std::size_t leave) const {
+  if (failure_ || bytes > max_payload(entries)) return std::nullopt;
   const auto& current = segments_.back();
-  const auto needed =
-      kRecordHeaderBytes + entries * kEntryHeaderBytes + bytes + kRecordAlignment + reserve_bytes();
-  if (!outdated() && current.end + needed <= current.header.segment_bytes) return true;
+  const auto needed = kRecordHeaderBytes + entries * kEntryHeaderBytes + bytes + kRecordAlignment +
+                      reserve_bytes() + leave;
+  return !outdated() && current.end + needed <= current.header.segment_bytes;
+}
+
+bool Wal::has_room(std::size_t entries, std::size_t bytes, std::size_t leave) const {
+  if (held_back_) return false;
+  const auto here = fits(entries, bytes, leave);
+  if (!here || *here) return here.has_value();
   const auto* next = preparer_->wait();
   return next != nullptr && next->has_value();
+}
+
+bool Wal::expects_room(std::size_t entries, std::size_t bytes, std::size_t leave) const {
+  const auto here = fits(entries, bytes, leave);
+  if (!here || *here || !preparer_->done()) return here.has_value();
+  return preparer_->wait()->has_value();
 }
 
 base::Result<void> Wal::append(const consensus::HardState& hard_state,
@@ -151,7 +165,7 @@ base::Result<void> Wal::reset(const consensus::HardState& hard_state, const cons
   hard_state_ = hard_state;
   set_configured(std::move(configured));
   terms_.reset(at);
-  reading_.reset();
+  end_reading();
   for (auto& segment : segments_) {
     segment.marks.clear();
     segment.max_index = 0;
@@ -168,8 +182,32 @@ base::Result<void> Wal::roll() {
   if (next == nullptr) return fail({std::string(kDiskFull), "the log has no next segment"});
   auto prepared = preparer_->take();
   if (!prepared) return fail(prepared.error());
+  end_reading();
   segments_.push_back({.header = prepared->header, .file = std::move(prepared->file)});
+  if (segments_.size() > kOpenSegments) close_if_old(segments_.size() - kOpenSegments - 1);
   return {};
+}
+
+base::Result<File*> Wal::file_of(Segment& segment) const {
+  if (!segment.file) {
+    auto file = disk_.open(path_of(segment), OpenMode::existing);
+    if (!file) return std::unexpected(file.error());
+    segment.file = *std::move(file);
+  }
+  return segment.file.get();
+}
+
+void Wal::close_if_old(std::size_t segment) {
+  if (segment + kOpenSegments < segments_.size()) segments_[segment].file.reset();
+}
+
+void Wal::end_reading() {
+  if (!reading_) return;
+  const auto segment = reading_->segment;
+  reading_.reset();
+  // The next one may have been looked at ahead.
+  close_if_old(segment);
+  close_if_old(segment + 1);
 }
 
 base::Result<void> Wal::write_record(std::span<const consensus::EntryView> entries, Tell tell) {
@@ -221,6 +259,7 @@ void Wal::forget_marks_from(std::uint64_t index) {
 
 Wal::Reading Wal::begin_reading(std::uint64_t index) {
   if (reading_ && reading_->index == index) return *std::exchange(reading_, std::nullopt);
+  end_reading();
   // The last mark at or before the entry; its record or a later one has it.
   Reading found{.segment = segments_.size(), .offset = 0, .index = index, .ahead = 0, .reader = {}};
   for (std::size_t i = 0; i < segments_.size(); ++i) {
@@ -240,8 +279,8 @@ void Wal::look_ahead(Reading& reading) {
   const auto from = std::max(reading.ahead, reading.offset);
   reading.ahead = reading.offset + kAheadBytes;
   segment.file->will_read(from, reading.ahead - from);
-  if (reading.ahead > segment.end && reading.segment + 1 < segments_.size())
-    segments_[reading.segment + 1].file->will_read(0, kAheadBytes);
+  if (reading.ahead <= segment.end || reading.segment + 1 == segments_.size()) return;
+  if (const auto next = file_of(segments_[reading.segment + 1])) (*next)->will_read(0, kAheadBytes);
 }
 
 base::Result<void> Wal::keep(Reading reading) {
@@ -255,7 +294,11 @@ base::Result<void> Wal::read(const consensus::FetchRange& range, const consensus
   std::uint64_t bytes = 0;
   for (; at.segment < segments_.size(); ++at.segment, at.offset = kSegmentHeaderBytes) {
     auto& segment = segments_[at.segment];
-    if (!at.reader) at.reader.emplace(*segment.file, segment.header);
+    if (!at.reader) {
+      const auto file = file_of(segment);
+      if (!file) return std::unexpected(file.error());
+      at.reader.emplace(**file, segment.header);
+    }
     while (at.offset < segment.end) {
       look_ahead(at);
       const auto record = at.reader->read(at.offset);
@@ -274,6 +317,7 @@ base::Result<void> Wal::read(const consensus::FetchRange& range, const consensus
     }
     at.reader.reset();
     at.ahead = 0;
+    close_if_old(at.segment);
   }
   if (at.index > range.low) return {};
   return std::unexpected(base::Error{"corrupt_log", "the log lacks an entry that it should have"});
@@ -290,13 +334,18 @@ base::Result<void> Wal::cut(std::uint64_t index) {
 }
 
 base::Result<void> Wal::retire_oldest() {
-  reading_.reset();
+  end_reading();
   const auto sequence = segments_.front().header.sequence;
   const auto path = path_of(segments_.front());
   segments_.pop_front();
-  if (spares_.size() >= kMaxSpares) return disk_.remove(path);
-  spares_.push_back(sequence);
-  return disk_.rename(path, segment_path(options_.directory, {sequence, SegmentKind::spare}));
+  const bool kept = spares_.size() < kMaxSpares;
+  auto retired =
+      kept ? disk_.rename(path, segment_path(options_.directory, {sequence, SegmentKind::spare}))
+           : disk_.remove(path);
+  // Somebody else has removed what nobody needs any more.
+  if (!retired && retired.error().code == kNoSuchFile) return {};
+  if (retired && kept) spares_.push_back(sequence);
+  return retired;
 }
 
 }  // namespace jobbie::log

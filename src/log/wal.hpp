@@ -51,6 +51,9 @@ struct WalOptions {
   Configuration founders;            ///< without members: this node alone
   std::uint64_t founders_index = 0;  ///< from which on they hold, if not from the beginning
   std::size_t segment_bytes = 64u << 20;
+  /// What a segment that is made ahead must leave free on the disk, for the database behind the
+  /// log.
+  std::uint64_t leave_free_bytes = 0;
   /// Of the salts: unknown to clients, so that no payload can look like a record.
   std::uint64_t seed = 0;
   Preparer::Mode preparing = Preparer::Mode::thread;
@@ -59,6 +62,9 @@ struct WalOptions {
 
 /// Retired segments that are kept for use; more are removed.
 inline constexpr std::size_t kMaxSpares = 2;
+/// The latest segments stay open, so that they can be written anew should somebody remove them.
+/// Older ones are opened to be read: descriptors must not run out however long the log is.
+inline constexpr std::size_t kOpenSegments = 8;
 
 class Wal {
  public:
@@ -87,9 +93,19 @@ class Wal {
   /// Hands out entries as a fetch asks for them.
   [[nodiscard]] base::Result<void> read(const consensus::FetchRange& range,
                                         const consensus::EntrySink& sink);
-  /// Whether a record with `entries` entries of `bytes` bytes in all would find its place. Waits
-  /// for a segment that is being prepared, if it comes to that.
-  [[nodiscard]] bool has_room(std::size_t entries, std::size_t bytes) const;
+  /// Whether a record with `entries` entries of `bytes` bytes in all would find its place, and
+  /// `leave` bytes behind it or a whole segment. Waits for a segment that is being prepared, if it
+  /// comes to that.
+  [[nodiscard]] bool has_room(std::size_t entries, std::size_t bytes, std::size_t leave = 0) const;
+  /// The same without waiting, and whether or not it is held back: a segment that is being prepared
+  /// is taken to become one.
+  [[nodiscard]] bool expects_room(std::size_t entries, std::size_t bytes, std::size_t leave) const;
+  /// While `held`, there is no room for anybody, whatever the disk has.
+  void hold_back(bool held) { held_back_ = held; }
+  /// Looks whether the files still have their names. Those that were removed or replaced are
+  /// written anew from what is open, durable when it returns; an error: not all of them could be.
+  /// Whether there were any.
+  [[nodiscard]] base::Result<bool> keep_files();
   /// The largest sum of payloads of `entries` entries that one record can hold.
   [[nodiscard]] std::size_t max_payload(std::size_t entries) const;
   /// Entries up to `index` are not needed any more.
@@ -109,7 +125,7 @@ class Wal {
   };
   struct Segment {
     SegmentHeader header;
-    std::unique_ptr<File> file;
+    std::unique_ptr<File> file;               ///< null: it is old, and not being read
     std::uint64_t end = kSegmentHeaderBytes;  ///< behind the last record
     std::uint64_t max_index = 0;              ///< the highest index of an entry in it
     std::vector<Mark> marks;                  ///< sparse, rising in both fields
@@ -140,10 +156,18 @@ class Wal {
   /// The record at `offset` of the current segment is durable.
   void note_entry(Segment& segment, const consensus::Position& at, std::uint64_t record_offset);
   void forget_marks_from(std::uint64_t index);
+  /// Opens it if it is not open. However many segments there are, few are.
+  [[nodiscard]] base::Result<File*> file_of(Segment& segment) const;
+  void close_if_old(std::size_t segment);
+  void end_reading();
   [[nodiscard]] Reading begin_reading(std::uint64_t index);
   void look_ahead(Reading& reading);
   base::Result<void> keep(Reading reading);
   void request_next();
+  /// Whether a record finds its place in the current segment; nothing: it never will in any.
+  [[nodiscard]] std::optional<bool> fits(std::size_t entries, std::size_t bytes,
+                                         std::size_t leave) const;
+  [[nodiscard]] base::Result<void> write_anew(Segment& segment);
   [[nodiscard]] std::unexpected<base::Error> fail(base::Error error);
   [[nodiscard]] std::size_t reserve_bytes() const;
   [[nodiscard]] std::string path_of(const Segment& segment) const;
@@ -163,6 +187,7 @@ class Wal {
   TermRuns terms_;
   std::optional<Reading> reading_;  ///< the last one
   bool fresh_ = false;
+  bool held_back_ = false;
   std::string buffer_;
   std::optional<base::Error> failure_;
 };

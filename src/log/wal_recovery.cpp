@@ -77,7 +77,7 @@ base::Result<void> WalRecovery::open_segment(std::uint64_t sequence) {
     return std::unexpected(
         base::Error{"wrong_node", fmt::format("{} belongs to node {}, and the log to node {}", path,
                                               header->node_id, wal_.node_id_)});
-  found_.push_back({.header = *header, .file = std::move(*file)});
+  found_.push_back({.header = *header, .file = nullptr});
   return {};
 }
 
@@ -86,6 +86,7 @@ base::Result<void> WalRecovery::walk() {
   while (used < found_.size()) {
     const auto continued = walk_segment(found_[used]);
     if (!continued) return std::unexpected(continued.error());
+    found_[used].file.reset();
     if (!*continued) break;
     ++used;
   }
@@ -95,13 +96,18 @@ base::Result<void> WalRecovery::walk() {
     return std::unexpected(damaged(wal_.path_of(found_.front()), kSegmentHeaderBytes));
   if (auto alone = check_nothing_follows(used == 0 ? 0 : used - 1); !alone) return alone;
   for (std::size_t i = 0; i < used; ++i) wal_.segments_.push_back(std::move(found_[i]));
+  if (used > 0)
+    if (const auto last = wal_.file_of(wal_.segments_.back()); !last)
+      return std::unexpected(last.error());
   // A first segment without a record is a new log that did not come to be, perhaps of another node:
   // it is begun from the start. One without a record behind others was made ready ahead.
   for (auto i = used; i < found_.size(); ++i) {
-    if (i == used && used > 0 && found_[i].header.version == kSegmentVersion)
+    if (i == used && used > 0 && found_[i].header.version == kSegmentVersion) {
+      if (const auto file = wal_.file_of(found_[i]); !file) return std::unexpected(file.error());
       next_segment_ = PreparedSegment{found_[i].header, std::move(found_[i].file)};
-    else
+    } else {
       left_over_.push_back(found_[i].header.sequence);
+    }
   }
   wal_.next_number_ = expected_.value_or(1);
   return {};
@@ -109,7 +115,9 @@ base::Result<void> WalRecovery::walk() {
 
 base::Result<bool> WalRecovery::walk_segment(Wal::Segment& segment) {
   const auto verify = wal_.options_.test.accept_torn ? Verify::header_only : Verify::everything;
-  SegmentReader reader(*segment.file, segment.header, verify);
+  const auto file = wal_.file_of(segment);
+  if (!file) return std::unexpected(file.error());
+  SegmentReader reader(**file, segment.header, verify);
   bool any = false;
   while (true) {
     const auto record = reader.read(segment.end);
@@ -204,10 +212,13 @@ base::Result<Configured> WalRecovery::configured_by_core(const StateView& state)
 
 base::Result<void> WalRecovery::check_nothing_follows(std::size_t last) {
   for (auto i = last; i < found_.size(); ++i) {
-    SegmentReader reader(*found_[i].file, found_[i].header);
+    const auto file = wal_.file_of(found_[i]);
+    if (!file) return std::unexpected(file.error());
+    SegmentReader reader(**file, found_[i].header);
     const auto later = reader.find(found_[i].end, expected_.value_or(1));
     if (!later) return std::unexpected(later.error());
     if (*later) return std::unexpected(damaged(wal_.path_of(found_[last]), found_[last].end));
+    found_[i].file.reset();
   }
   return {};
 }

@@ -87,6 +87,9 @@ struct JobSpec {
   std::vector<std::uint32_t> depends_on_index;  ///< jobs of the same request, by position
   OnFailure on_failure = OnFailure::cancel;
   Blob traceparent;
+  /// Zero: none. Only in commands: the log's time decides when it ends, and the job that is made
+  /// has `scheduled_at` in its place.
+  Duration delay;
   bool operator==(const JobSpec&) const = default;
 };
 

@@ -30,14 +30,25 @@ inline constexpr std::size_t kJobsPerRequest = 10'000;
 inline constexpr std::size_t kBeatsPerRequest = 10'000;
 inline constexpr std::size_t kQueuesPerClaim = 1000;
 inline constexpr std::uint32_t kClaimCount = 1000;
+// Bounds of the requests that a server takes, which the log does not know: what older servers took
+// is still applied.
+inline constexpr std::size_t kGlobsPerFetch = 20;  ///< names without wildcards are cheap
+inline constexpr std::size_t kDependenciesPerRequest = 100'000;  ///< of all its jobs together
+/// What is told of jobs in one answer, payloads and the like: past this no further job is added.
+inline constexpr std::size_t kAnswerBytes = std::size_t{8} << 20;
 inline constexpr std::uint32_t kMaxAttempts = 1'000'000;
 inline constexpr std::uint32_t kJitterUnit = 1'000'000;  ///< retry_jitter 1.0
 inline constexpr std::uint32_t kRate = 1'000'000;        ///< claims a period
-inline constexpr std::size_t kQueues = 100'000;
+inline constexpr std::size_t kQueues = 100'000;        ///< unless command::SetLimits says otherwise
+inline constexpr std::size_t kQueuesPerKey = 10'000;   ///< likewise; that a restricted key has made
+inline constexpr std::size_t kMostQueues = 1'000'000;  ///< that SetLimits may allow
+inline constexpr std::size_t kQueuesForgotten = 1000;  ///< by one command
 inline constexpr std::size_t kGroups = 1'000'000;
 inline constexpr std::size_t kWorkers = 100'000;
 inline constexpr std::size_t kSchedules = 100'000;
 inline constexpr std::size_t kIdempotencyKeys = 10'000'000;
+/// Of one restricted key, unless SetLimits says otherwise.
+inline constexpr std::size_t kIdempotencyKeysPerKey = 1'000'000;
 inline constexpr std::size_t kRequirementSets = 10'000;  ///< different requirements in one queue
 inline constexpr std::size_t kBulkJobs = 1000;           ///< of one step of a bulk operation
 inline constexpr std::size_t kBulkErrors = 10;           ///< told of one bulk operation

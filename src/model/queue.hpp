@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/blob.hpp"
+#include "base/id.hpp"
 #include "base/time.hpp"
 #include "model/job.hpp"
 
@@ -74,6 +75,7 @@ struct QueueRecord {
   QueueSettings settings;
   QueueTotals totals;
   std::optional<Blob> last_served_group;  ///< an empty Blob is the jobs without a group
+  base::KeyId owner;                      ///< the restricted key that made it; nil: none
   bool operator==(const QueueRecord&) const = default;
 };
 

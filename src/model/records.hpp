@@ -8,6 +8,7 @@
 #include "base/id.hpp"
 #include "base/time.hpp"
 #include "model/job.hpp"
+#include "model/limits.hpp"
 #include "model/zone_rules.hpp"
 
 namespace jobbie::model {
@@ -33,7 +34,7 @@ struct ScheduleSpec {
   ZoneRules zone;  ///< name and the rules that the leader read
   CatchUp catch_up = CatchUp::one;
   bool paused = false;
-  JobSpec job;  ///< what each run enqueues; scheduled_at and depends_on must be unset
+  JobSpec job;  ///< what each run enqueues; no scheduled_at, delay or depends_on
   bool operator==(const ScheduleSpec&) const = default;
 };
 
@@ -66,6 +67,7 @@ struct WorkerRecord {
   Instant started_at;
   Instant last_seen;
   std::uint32_t active = 0;  ///< jobs it holds now
+  base::KeyId owner;         ///< the restricted key whose worker it is; nil: none
   bool operator==(const WorkerRecord&) const = default;
 };
 
@@ -75,6 +77,7 @@ struct IdempotencyRecord {
   std::uint64_t fingerprint = 0;  ///< of the request's body
   Instant expires_at;
   Blob reply;
+  base::KeyId scope;  ///< the caller's key: each has keys of its own; nil: no key was asked for
   bool operator==(const IdempotencyRecord&) const = default;
 };
 
@@ -141,7 +144,8 @@ struct BulkRecord {
   std::vector<BulkError> errors;  ///< the first limits::kBulkErrors
   BulkStatus status = BulkStatus::processing;
   Instant finished_at;
-  Blob reason;  ///< of `failed`
+  Blob reason;        ///< of `failed`
+  base::KeyId owner;  ///< the restricted key that began it; nil: none
   bool operator==(const BulkRecord&) const = default;
 };
 
@@ -153,6 +157,10 @@ struct MetaRecord {
   std::uint64_t next_arrival = 1;
   std::uint64_t next_task = 1;
   std::uint64_t entries = 0;  ///< applied so far
+  // What command::SetLimits set last.
+  std::uint32_t max_queues = limits::kQueues;
+  std::uint32_t max_queues_per_key = limits::kQueuesPerKey;
+  std::uint32_t max_idempotency_keys_per_key = limits::kIdempotencyKeysPerKey;
   bool operator==(const MetaRecord&) const = default;
 };
 

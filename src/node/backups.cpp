@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
+#include <new>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -19,6 +20,9 @@ namespace {
 
 /// How long the database may take to have what was acknowledged before.
 constexpr std::chrono::milliseconds kBackupCatchUp{30'000};
+/// Between two looks at what may keep it from that.
+constexpr std::chrono::milliseconds kBackupLook{200};
+constexpr std::string_view kBehind = "behind";
 constexpr std::size_t kDigestBytes = std::size_t{1} << 20;
 
 /// An open file, and the place that it takes.
@@ -85,18 +89,21 @@ void Backups::work() {
       after = after_;
       cancelled_ = stopping_.load();
     }
-    answer(*call, after);
+    try {
+      answer(*call, after);
+    } catch (const std::bad_alloc&) {
+      taken_->store(false);
+      call->answer = {};
+      call->trouble = call::Trouble::out_of_memory;
+    }
     deliver(std::move(call));
   }
 }
 
 void Backups::answer(call::Call& call, std::uint64_t after) {
-  if (!store_.wait_until_written(after, kBackupCatchUp)) {
-    taken_->store(false);
-    call.trouble = call::Trouble::behind;
-    return;
-  }
-  auto made = copy(call);
+  const auto prepared = prepare(call, after);
+  if (!prepared) taken_->store(false);
+  auto made = prepared ? copy(call) : std::unexpected(prepared.error());
   if (made) {
     call.answer = call::BackupAnswer{.outcome = call::BackupAnswer::Outcome::made,
                                      .backup = *std::move(made)};
@@ -106,18 +113,39 @@ void Backups::answer(call::Call& call, std::uint64_t after) {
   if (code == store::kCopyOutpaced)
     call.answer =
         call::BackupAnswer{.outcome = call::BackupAnswer::Outcome::outpaced, .backup = {}};
+  else if (code == store::kDiskFull)
+    call.answer = call::BackupAnswer{.outcome = call::BackupAnswer::Outcome::no_room,
+                                     .backup = {},
+                                     .detail = made.error().message};
   else
-    call.trouble = code == store::kDiskFull    ? call::Trouble::disk_full
-                   : code == store::kCancelled ? call::Trouble::stopping
-                                               : call::Trouble::unreadable;
+    call.trouble = code == store::kCancelled ? call::Trouble::stopping
+                   : code == kBehind         ? call::Trouble::behind
+                                             : call::Trouble::unreadable;
   if (journal_ != nullptr && code != store::kCancelled)
     journal_->write(
         base::Level::error, "backup_failed",
         {{"code", std::string_view(code)}, {"detail", std::string_view(made.error().message)}});
 }
 
+base::Result<void> Backups::prepare(const call::Call& call, std::uint64_t after) {
+  const auto give_up = std::chrono::steady_clock::now() + kBackupCatchUp;
+  while (true) {
+    if (auto room = store_.room_for_copy(path_); !room) return room;
+    if (store_.wait_until_written(after, kBackupLook)) return {};
+    look_around(call);
+    if (cancelled_)
+      return std::unexpected(base::Error{.code = std::string(store::kCancelled), .message = {}});
+    const auto trouble = store_.trouble();
+    if (trouble && trouble->code == store::kDiskFull) return std::unexpected(*trouble);
+    if (trouble || std::chrono::steady_clock::now() > give_up)
+      return std::unexpected(base::Error{
+          .code = std::string(kBehind),
+          .message = "The database lacks what was acknowledged before the backup was asked for."});
+  }
+}
+
 void Backups::look_around(const call::Call& call) {
-  if (call.hung_up && call.hung_up->load(std::memory_order_relaxed)) cancelled_ = true;
+  if (call.has_hung_up()) cancelled_ = true;
 }
 
 base::Result<call::Backup> Backups::copy(const call::Call& call) {

@@ -41,6 +41,8 @@ class Backups {
   void work();
   void answer(call::Call& call, std::uint64_t after);
   base::Result<call::Backup> copy(const call::Call& call);
+  /// Until the database has everything up to `after`; an error: it cannot, or there is no room.
+  base::Result<void> prepare(const call::Call& call, std::uint64_t after);
   /// Sets `cancelled_` where nobody waits for the copy any more.
   void look_around(const call::Call& call);
 

@@ -2,6 +2,7 @@
 #include "node/bulk_runner.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "model/limits.hpp"
@@ -13,6 +14,8 @@ namespace {
 
 /// After trouble that may pass.
 constexpr std::chrono::milliseconds kRest{200};
+/// Payload, checkpoint and errors of a job that is large.
+constexpr std::uint64_t kLargeJob = std::uint64_t{2} << 20;
 
 /// What the runner itself asks of the node.
 class Errand final : public call::Call {
@@ -65,6 +68,13 @@ void add(command::BulkStepped& sum, const command::BulkStepped& part) {
 
 }  // namespace
 
+BulkRunner::BulkRunner(call::Service& node, const Options& options,
+                       const std::atomic<std::uint64_t>& memory_room)
+    : node_(node),
+      memory_room_(memory_room),
+      waiting_(
+          {.threads = 1, .bound = options.bound, .bound_per_caller = options.bound_per_caller}) {}
+
 BulkRunner::~BulkRunner() {
   {
     const std::lock_guard lock(mutex_);
@@ -72,9 +82,10 @@ BulkRunner::~BulkRunner() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  auto waiting = waiting_.remove_if([](std::uint64_t, const auto&) { return true; });
   for (auto& operation : operations_)
-    if (operation.call) waiting_.push_back(std::move(operation.call));
-  for (auto& call : waiting_) {
+    if (operation.call) waiting.push_back(std::move(operation.call));
+  for (auto& call : waiting) {
     call->trouble = call::Trouble::stopping;
     node::deliver(std::move(call));
   }
@@ -104,11 +115,10 @@ void BulkRunner::look_again() {
 void BulkRunner::take(std::unique_ptr<call::Call> call) {
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() < bound_) waiting_.push_back(std::move(call));
-  }
-  if (!call) {
-    changed_.notify_all();
-    return;
+    if (waiting_.add(call->caller, call)) {
+      changed_.notify_all();
+      return;
+    }
   }
   call->trouble = call::Trouble::overloaded;
   node::deliver(std::move(call));
@@ -134,16 +144,20 @@ std::unique_ptr<call::Call> BulkRunner::submit(std::unique_ptr<call::Call> call)
   return lost;
 }
 
-std::unique_ptr<call::Call> BulkRunner::ask(call::Query query) {
+std::unique_ptr<call::Call> BulkRunner::ask(call::Query query, const call::Call* caller) {
   auto call = std::make_unique<Errand>(*this);
   call->query = std::move(query);
+  if (caller != nullptr) call->hung_up = caller->hung_up;
   return submit(std::move(call));
 }
 
 std::unique_ptr<call::Call> BulkRunner::propose(command::Command command, call::Call* caller) {
   auto call = std::make_unique<Errand>(*this);
   call->commands.push_back(std::move(command));
-  if (caller != nullptr) call->audit = std::exchange(caller->audit, std::nullopt);
+  if (caller != nullptr) {
+    call->audit = std::exchange(caller->audit, std::nullopt);
+    call->grant = caller->grant;  // what it makes is the key's
+  }
   return submit(std::move(call));
 }
 
@@ -159,11 +173,12 @@ bool BulkRunner::wait_for_work() {
     {
       std::unique_lock lock(mutex_);
       if (operations_.empty() && resumed_)
-        changed_.wait(lock, [this] { return stopping_ || !resumed_ || !waiting_.empty(); });
+        changed_.wait(lock, [this] { return stopping_ || !resumed_ || waiting_.has_next(); });
       if (stopping_) return false;
-      if (!resumed_ || waiting_.empty() || operations_.size() >= kAtOnce) return true;
-      call = std::move(waiting_.front());
-      waiting_.pop_front();
+      if (!resumed_ || !waiting_.has_next() || operations_.size() >= kAtOnce) return true;
+      auto taken = waiting_.take();
+      call = std::move(taken->item);
+      waiting_.finish(taken->caller);
     }
     begin(std::move(call));
   }
@@ -175,7 +190,7 @@ void BulkRunner::run() {
     if (operations_.empty()) continue;
     Operation operation = std::move(operations_.front());
     operations_.pop_front();
-    const Progress progress = step(operation);
+    const Progress progress = try_step(operation);
     if (progress == Progress::done) {
       if (operation.call) answer(operation);
       continue;
@@ -221,6 +236,7 @@ void BulkRunner::adopt(const model::BulkRecord& record) {
   }
   Operation operation{.call = {}, .record = record, .query = {}, .found = {}, .outcome = {}};
   operation.query.filter = *std::move(filter);
+  operation.query.action = record.action;
   operation.searched = record.cursor;
   operation.bound = record.bound;
   operations_.push_back(std::move(operation));
@@ -246,7 +262,7 @@ void BulkRunner::begin(std::unique_ptr<call::Call> call) {
 
 /// How many match; nothing, and the trouble in `call`, where nobody can say.
 std::optional<call::SliceAnswer> BulkRunner::count(call::Call& call, const search::Filter& filter) {
-  const auto asked = ask(call::SliceQuery{.filter = filter, .count = true});
+  const auto asked = ask(call::SliceQuery{.filter = filter, .count = true}, &call);
   if (const auto* slice = std::get_if<call::SliceAnswer>(&asked->answer)) return *slice;
   call.trouble = asked->trouble;
   return std::nullopt;
@@ -314,6 +330,14 @@ void BulkRunner::answer(Operation& operation) {
   node::deliver(std::move(operation.call));
 }
 
+BulkRunner::Progress BulkRunner::try_step(Operation& operation) {
+  try {
+    return step(operation);
+  } catch (const std::bad_alloc&) {
+    return in_trouble(operation, call::Trouble::out_of_memory);
+  }
+}
+
 BulkRunner::Progress BulkRunner::step(Operation& operation) {
   if (operation.found.empty() && !operation.all_found) {
     const Progress progress = search(operation);
@@ -336,10 +360,18 @@ BulkRunner::Progress BulkRunner::search(Operation& operation) {
   return Progress::goes_on;
 }
 
+/// Jobs that come back to life bring their payloads, which nobody has looked at: a step of them
+/// must fit even if they are large.
+std::size_t BulkRunner::step_jobs(model::BulkAction action) const {
+  if (action != model::BulkAction::retry && action != model::BulkAction::requeue) return kStepJobs;
+  const auto fit = memory_room_.load(std::memory_order_relaxed) / 4 / kLargeJob;
+  return static_cast<std::size_t>(std::clamp<std::uint64_t>(fit, 1, kStepJobs));
+}
+
 BulkRunner::Progress BulkRunner::act(Operation& operation) {
   const auto& query = operation.query;
-  const auto end = operation.found.begin() +
-                   static_cast<std::ptrdiff_t>(std::min(kStepJobs, operation.found.size()));
+  const auto end = operation.found.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                 step_jobs(query.action), operation.found.size()));
   command::BulkStep step{.bulk = {},
                          .action = query.action,
                          .queue = query.queue,

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "call/call.hpp"
+#include "node/caller_queue.hpp"
 
 namespace jobbie::node {
 
@@ -28,8 +29,15 @@ class BulkRunner final : public call::Inbox {
   static constexpr std::uint32_t kSearchedJobs = 1000;
   static constexpr std::size_t kAtOnce = 32;  ///< operations; further requests wait
 
+  struct Options {
+    std::size_t bound = 1;             ///< requests that wait
+    std::size_t bound_per_caller = 1;  ///< of one caller
+  };
+
   /// `node` must take submissions until the runner has ended.
-  BulkRunner(call::Service& node, std::size_t bound) : node_(node), bound_(bound) {}
+  /// `memory_room`: what jobs that come back to life may take.
+  BulkRunner(call::Service& node, const Options& options,
+             const std::atomic<std::uint64_t>& memory_room);
   /// Ends the thread; whoever still waits is told that the node is stopping.
   ~BulkRunner() override;
 
@@ -39,7 +47,7 @@ class BulkRunner final : public call::Inbox {
   void lead(bool leads);
   /// From the node's thread: another node may have recorded an operation.
   void look_again();
-  /// From the node's thread: a call with a BulkQuery.
+  /// From the node's thread: a call with a BulkQuery. Callers take turns.
   void take(std::unique_ptr<call::Call> call);
 
   /// The replies to what the runner has asked.
@@ -76,19 +84,21 @@ class BulkRunner final : public call::Inbox {
   Progress catch_up(Operation& operation);
   std::optional<call::SliceAnswer> count(call::Call& call, const search::Filter& filter);
   void answer(Operation& operation);
+  [[nodiscard]] std::size_t step_jobs(model::BulkAction action) const;
+  Progress try_step(Operation& operation);
 
-  /// Submits and waits.
-  std::unique_ptr<call::Call> ask(call::Query query);
+  /// Submits and waits. A question that `caller` waits for alone ends when that one hangs up.
+  std::unique_ptr<call::Call> ask(call::Query query, const call::Call* caller = nullptr);
   /// With the caller's note for the audit log, which rides on the first proposal of its operation.
   std::unique_ptr<call::Call> propose(command::Command command, call::Call* caller = nullptr);
   std::unique_ptr<call::Call> submit(std::unique_ptr<call::Call> call);
   void rest();
 
   call::Service& node_;
-  const std::size_t bound_;
+  const std::atomic<std::uint64_t>& memory_room_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::unique_ptr<call::Call>> waiting_;
+  CallerQueue<std::unique_ptr<call::Call>> waiting_;
   std::unique_ptr<call::Call> reply_;
   bool stopping_ = false;
   bool leads_ = false;

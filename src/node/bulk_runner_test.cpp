@@ -140,7 +140,8 @@ class Wish final : public call::Call {
 class BulkRunnerTest : public testing::Test {
  protected:
   void start(std::size_t bound = 10) {
-    runner_ = std::make_unique<BulkRunner>(node_, bound);
+    runner_ = std::make_unique<BulkRunner>(
+        node_, BulkRunner::Options{.bound = bound, .bound_per_caller = bound}, memory_room_);
     runner_->lead(true);
     runner_->start();
   }
@@ -171,6 +172,7 @@ class BulkRunnerTest : public testing::Test {
 
   FakeNode node_;
   Caller caller_;
+  std::atomic<std::uint64_t> memory_room_ = std::uint64_t{1} << 40;
   std::unique_ptr<BulkRunner> runner_;
 };
 
@@ -191,6 +193,23 @@ TEST_F(BulkRunnerTest, JobsByIdGoInStepsOfABound) {
   ASSERT_EQ(second.jobs.size(), 3U);
   EXPECT_EQ(second.jobs.front(), job(BulkRunner::kStepJobs + 1));
   EXPECT_EQ(node_.audits_, 1U);  // it rides on the first step
+}
+
+TEST_F(BulkRunnerTest, JobsThatComeBackToLifeGoInStepsThatFitIntoMemory) {
+  memory_room_ = std::uint64_t{24} << 20;
+  start();
+  call::BulkQuery query;
+  query.action = model::BulkAction::retry;
+  for (std::uint64_t i = 1; i <= 5; ++i) query.jobs.push_back(job(i));
+  wish(query);
+  EXPECT_EQ(outcome().outcome.affected, 5U);
+  EXPECT_EQ(node_.command<command::BulkStep>(0).jobs.size(), 3U);
+  EXPECT_EQ(node_.command<command::BulkStep>(1).jobs.size(), 2U);
+  memory_room_ = 0;
+  query.jobs.resize(2);
+  wish(query);
+  EXPECT_EQ(outcome().outcome.affected, 2U);
+  EXPECT_EQ(node_.command<command::BulkStep>(2).jobs.size(), 1U);
 }
 
 TEST_F(BulkRunnerTest, AFewMatchesAreDoneWhileTheCallerWaits) {
@@ -333,7 +352,9 @@ TEST_F(BulkRunnerTest, ASearchThatTakesTooLongFailsTheOperation) {
 }
 
 TEST_F(BulkRunnerTest, WhoeverStillWaitsIsToldAtTheEnd) {
-  runner_ = std::make_unique<BulkRunner>(node_, 1);  // not started: nobody is served
+  runner_ =
+      std::make_unique<BulkRunner>(node_, BulkRunner::Options{.bound = 1, .bound_per_caller = 1},
+                                   memory_room_);  // not started: nobody is served
   wish({});
   wish({});
   auto call = caller_.next();

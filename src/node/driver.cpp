@@ -14,6 +14,22 @@
 namespace jobbie::node {
 namespace {
 
+/// Comparisons of names with globs in a turn, for claims and for waiting fetches each: about a
+/// millisecond.
+constexpr std::size_t kNamesPerTurn = 20'000;
+/// And for one page of a list, before the next has its turn.
+constexpr std::size_t kNamesOfOneList = 4096;
+/// Jobs that the state's hash looks at in a turn.
+constexpr std::size_t kHashedPerTurn = 1000;
+/// For questions, in a turn.
+constexpr std::int64_t kAnsweringUs = 2'000;
+/// Waiting fetches that are tried in a turn.
+constexpr std::size_t kWaitersPerTurn = 1000;
+/// Jobs that tasks visit in an entry; about a microsecond each.
+constexpr std::uint32_t kWorkAlone = 1000;
+constexpr std::uint32_t kWorkBesideCalls = 300;
+constexpr std::uint32_t kLittleWork = 50;
+
 /// What a caller is told when the log refuses an entry and yet goes on.
 call::Trouble trouble_of(const base::Error& error) {
   if (error.code == log::kDiskFull) return call::Trouble::disk_full;
@@ -35,19 +51,25 @@ base::Result<void> Driver::turn(std::vector<Intake::Item>& items, std::vector<Le
                                 bool draining) {
   now_us_ = clock_.steady_us();
   draining_ = draining;
+  if (draining_) searchers_->drain();
   store_is_stuck_ = store_is_behind() && store_->trouble();
+  hold_back();
+  look_at_memory();
+  names_left_ = kNamesPerTurn;
+  globs_left_ = kNamesPerTurn;
+  waiters_left_ = kWaitersPerTurn;
   take_mail(mail);
   note_role();
   expire_waiters(draining);
   assemble(items);
   if (auto done = commit(); !done) return done;
   note_role();
-  settle_wakes();
   answer_questions();
   if (remote_inbox_) remote_inbox_->applied(applied_index_);
   outbox_.send();
   ring_outbox();
   shared_.feed.flush(now_us_);
+  shared_.log_time_ms.store(now().ms, std::memory_order_relaxed);
   return upkeep();
 }
 
@@ -56,6 +78,7 @@ base::Result<void> Driver::commit() {
   for (auto& proposal : std::exchange(proposals_, {})) {
     proposal.entry.now = log_clock_->now();
     proposal.entry.random = random_();
+    proposal.entry.work = work_for(proposal);
     encoded_.clear();
     command::encode(proposal.entry, encoded_);
     const auto index = propose();
@@ -78,6 +101,13 @@ base::Result<void> Driver::commit() {
     }
   }
   return pump();
+}
+
+/// How much of what goes in slices an entry may do: less where somebody waits for it, and little
+/// while the store has enough to do with what others want.
+std::uint32_t Driver::work_for(const Proposal& proposal) const {
+  if (unhanded_rows_ + store_->lag().rows > options_.bounds.unstored_rows / 2) return kLittleWork;
+  return proposal.parts.empty() ? kWorkAlone : kWorkBesideCalls;
 }
 
 base::Result<std::uint64_t> Driver::propose() {
@@ -108,6 +138,7 @@ void Driver::apply(const log::Committed& committed) {
     if (broken_) return;
     if (engine_->keys_revision() != keys_revision_) publish_keys();
     for (Part& part : proposal.parts) finish(std::move(part), proposal.entry, outcome.replies);
+    unhanded_rows_ = std::max<std::uint64_t>(unhanded_rows_, engine_->undrained());
     note_ready(outcome.ready);
     tell(std::move(outcome.events));
     return;
@@ -121,7 +152,9 @@ void Driver::apply(const log::Committed& committed) {
     return;
   }
   unhanded_rows_ += entry->commands.size();
+  unhanded_bytes_ += committed.data.size();
   auto outcome = engine_->apply(*entry);
+  unhanded_rows_ = std::max<std::uint64_t>(unhanded_rows_, engine_->undrained());
   if (engine_->keys_revision() != keys_revision_) publish_keys();
   note_ready(outcome.ready);
   tell(std::move(outcome.events));
@@ -135,7 +168,7 @@ void Driver::finish(Part part, command::Entry& entry, std::vector<command::Reply
   const auto* claimed = std::get_if<command::Claimed>(&call.replies.back());
   const bool in_vain = claimed != nullptr && claimed->jobs.empty();
   untry(part, in_vain);
-  if (in_vain) {
+  if (in_vain && !part.waiter.claim_withheld) {
     const bool waits = part.waiter.deadline_us > now_us_ && !draining_ && log_->leader() &&
                        waiters_.size() < options_.bounds.waiting_fetches && is_still_granted(call);
     if (waits) {
@@ -168,27 +201,74 @@ void Driver::publish_keys() {
 void Driver::note_ready(const std::vector<base::Blob>& ready) {
   if (waiters_.size() == 0) return;
   for (const auto& queue : ready) {
-    if (engine_->demand(queue.view()).pending == 0 || !waiters_.any_for(queue.view())) continue;
+    if (engine_->demand(queue.view()).pending == 0) continue;
     const auto it = wakes_.find(queue.view());
-    if (it == wakes_.end())
-      wakes_.emplace(queue.view(), Wake{});
-    else
+    if (it != wakes_.end()) {
       it->second.after = 0;
+      it->second.found = {};
+      continue;
+    }
+    WaitersFound found;
+    if (waiters_.find_first(queue.view(), 0, found, globs_left_) && found.first.empty()) continue;
+    wakes_.emplace(queue.view(), Wake{.found = std::move(found)});
   }
 }
 
 void Driver::answer_questions() {
   answer_deferred();
-  for (auto& call : std::exchange(questions_, {})) take_question(std::move(call));
+  go_on_listing();
+  // However many there are: those who write wait no longer than that.
+  const auto until_us = clock_.steady_us() + kAnsweringUs;
+  while (!questions_.empty() && clock_.steady_us() <= until_us) {
+    auto call = std::move(questions_.front());
+    questions_.pop_front();
+    take_question(std::move(call));
+  }
+  answer_about_state();
+}
+
+/// The hash of the state comes with it, for which every job is looked at once.
+void Driver::answer_about_state() {
+  std::size_t budget = kHashedPerTurn;
+  if (hash_waiters_.empty() || !engine_->prepare_hash(budget)) return;
+  for (auto& call : std::exchange(hash_waiters_, {})) {
+    call->answer = status(true);
+    outbox_.add(std::move(call));
+  }
+}
+
+/// Lists may be long: each is looked through a share at a time.
+void Driver::go_on_listing() {
+  for (std::size_t left = kNamesPerTurn; left > 0 && !listing_.empty();) {
+    auto [call, scan] = std::move(listing_.front());
+    listing_.pop_front();
+    std::size_t share = std::min(left, kNamesOfOneList);
+    left -= share;
+    if (call->has_hung_up()) {
+      give_back(std::move(call), call::Trouble::overloaded);
+    } else if (engine_->look_through(scan, share)) {
+      answer_scan(*engine_, stats_, now(), std::move(scan), *call);
+      outbox_.add(std::move(call));
+    } else {
+      listing_.push_back({std::move(call), std::move(scan)});
+    }
+  }
 }
 
 void Driver::answer_question(std::unique_ptr<call::Call> call) {
+  if (call->has_hung_up()) return give_back(std::move(call), call::Trouble::overloaded);
+  if (auto scan = scan_for(*call)) {
+    listing_.push_back({std::move(call), *std::move(scan)});
+    if (listing_.size() == 1) go_on_listing();
+    return;
+  }
   const call::Query& query = call->query;
   if (std::holds_alternative<call::BulkQuery>(query)) return bulks_->take(std::move(call));
   if (std::holds_alternative<call::ClusterChange>(query)) return manage(std::move(call));
   if (std::holds_alternative<call::BulksQuery>(query) && !answer_bulks(*call, false))
     return watchers_.push_back(std::move(call));
-  if (std::holds_alternative<call::StatusQuery>(query)) call->answer = status(true);
+  if (std::holds_alternative<call::StatusQuery>(query))
+    return hash_waiters_.push_back(std::move(call));
   if (answer_figures(*call) || answer_outbox(*call) ||
       answer_from_engine(*engine_, stats_, now(), *call) ||
       !std::holds_alternative<std::monostate>(call->answer))
@@ -205,8 +285,11 @@ void Driver::answer_question(std::unique_ptr<call::Call> call) {
 bool Driver::answer_bulks(call::Call& call, bool at_once) {
   const auto& query = std::get<call::BulksQuery>(call.query);
   call::BulksAnswer answer{.bulks = engine_->bulks()};
-  if (!query.bulk.is_nil())
-    std::erase_if(answer.bulks, [&](const auto& bulk) { return bulk.id != query.bulk; });
+  const bool restricted = call.grant && !call.grant->all_queues;
+  std::erase_if(answer.bulks, [&](const auto& bulk) {
+    return (!query.bulk.is_nil() && bulk.id != query.bulk) ||
+           (restricted && bulk.owner != call.grant->key);
+  });
   if (!at_once && query.seen && answer.bulks.size() == 1 &&
       answer.bulks[0].status == model::BulkStatus::processing &&
       answer.bulks[0].cursor == *query.seen && watchers_.size() < options_.bounds.reads)
@@ -219,6 +302,10 @@ bool Driver::answer_bulks(call::Call& call, bool at_once) {
 /// Now and then: what watchers wait for need not be told at once.
 void Driver::answer_watchers() {
   for (auto& call : std::exchange(watchers_, {})) {
+    if (!is_still_granted(*call)) {
+      give_back(std::move(call), call::Trouble::revoked);
+      continue;
+    }
     static_cast<void>(answer_bulks(*call, true));
     outbox_.add(std::move(call));
   }
@@ -268,7 +355,11 @@ call::NodeStatus Driver::status(bool with_hash) {
           .store_lag_rows = store_->lag().rows + unhanded_rows_,
           .leader = log_->leader(),
           .disk_full = was_full_,
+          .memory_full = memory_.is_refusing(),
+          .memory_limit = memory_.limit(),
+          .memory_used = memory_.used(),
           .now = now(),
+          .clock_offset = log_clock_->offset(),
           .started_at = started_at_};
 }
 

@@ -26,10 +26,13 @@
 #include "log/log.hpp"
 #include "node/clock.hpp"
 #include "node/deliver.hpp"
+#include "node/disk_room.hpp"
 #include "node/forwarder.hpp"
+#include "node/idle_queues.hpp"
 #include "node/intake.hpp"
 #include "node/mailbox.hpp"
 #include "node/membership.hpp"
+#include "node/memory_guard.hpp"
 #include "node/node.hpp"
 #include "node/remote.hpp"
 #include "node/shared.hpp"
@@ -100,6 +103,12 @@ class Driver {
   /// Gives back everything that waits, and swaps log and database for what the leader has sent.
   base::Result<void> adopt();
 
+  /// Files of the database were removed, and what was open is saved: then put_back(), and open
+  /// another driver.
+  [[nodiscard]] bool wants_reopening() const { return reopens_; }
+  /// Gives back everything that waits, lets the open files go and puts what was saved in place.
+  base::Result<void> put_back();
+
   /// Whether nothing keeps the node from stopping: leadership has been handed over, or nobody can
   /// take it.
   [[nodiscard]] bool may_stop() const;
@@ -108,9 +117,15 @@ class Driver {
   base::Result<void> close();
 
  private:
+  /// What another node took log time to be.
+  struct Reckoned {
+    base::Instant log;
+    std::int64_t at_us = 0;
+  };
   /// A queue whose waiters are being tried, after something in it became claimable.
   struct Wake {
-    Ticket after = 0;  ///< those up to here have been tried
+    Ticket after = 0;         ///< those up to here have been tried
+    WaitersFound found = {};  ///< and these are next
     std::size_t burst = 1;
     std::size_t under_way = 0;  ///< that are being tried
     bool in_vain = false;
@@ -131,6 +146,7 @@ class Driver {
     std::uint64_t term = 0;
     std::int64_t proposed_us = 0;
     bool ticks = false;
+    bool sets_limits = false;
   };
   /// A question that waits until the state is new enough.
   struct Deferred {
@@ -139,6 +155,12 @@ class Driver {
     std::uint64_t index = 0;    ///< that has to be applied
     std::int64_t since_us = 0;
     std::int64_t asked_us = 0;
+  };
+
+  /// A question for a page of a list that is being looked through.
+  struct Listing {
+    std::unique_ptr<call::Call> call;
+    engine::NameScan scan;
   };
 
   /// A change of the cluster that another node is to make.
@@ -150,6 +172,7 @@ class Driver {
   explicit Driver(const Ground& ground);
   base::Result<void> open_log(const Beginning& beginning);
   base::Result<void> finish_adoption();
+  base::Result<void> finish_saving();
   base::Result<void> load();
   [[nodiscard]] base::Error in_database(base::Error error) const;
   base::Result<void> replay();
@@ -163,17 +186,22 @@ class Driver {
   void note_enqueues(const std::vector<command::Command>& commands);
   void append(Waiter waiter, std::size_t bytes, std::string_view woken_for = {});
   void append_duties();
+  void append_upkeep(base::Instant now);
   [[nodiscard]] bool is_ticking() const;
   Proposal& open_entry();
   void close_entry();
+  bool is_prepared(const call::Call& call, std::size_t& names);
+  void go_on_preparing();
   void attach_waiters();
-  bool attach_one(std::string_view queue, Ticket& after, Wake* wake, std::uint32_t& wanted);
+  std::optional<Waiter> next_waiter(std::string_view queue, Ticket& after, WaitersFound& found);
+  std::uint32_t attach(Waiter waiter, std::string_view queue, Wake* wake);
+  bool try_waiters(std::string_view queue, Wake& wake);
   void untry(const Part& part, bool in_vain);
   void attach_woken();
-  void settle_wakes();
 
   // Through the log and back (driver.cpp).
   base::Result<void> commit();
+  [[nodiscard]] std::uint32_t work_for(const Proposal& proposal) const;
   base::Result<std::uint64_t> propose();
   base::Result<void> pump();
   void apply(const log::Committed& committed);
@@ -183,6 +211,8 @@ class Driver {
   [[nodiscard]] bool is_still_granted(const call::Call& call) const;
   void answer_questions();
   void answer_question(std::unique_ptr<call::Call> call);
+  void go_on_listing();
+  void answer_about_state();
   bool answer_bulks(call::Call& call, bool at_once);
   void answer_watchers();
   call::NodeStatus status(bool with_hash);
@@ -194,6 +224,8 @@ class Driver {
   // The cluster: leading and following (leading.cpp).
   void note_role();
   void begin_term();
+  void begin_time();
+  [[nodiscard]] base::Instant agreed_time();
   void end_term();
   void wait_elsewhere(Waiter waiter, std::size_t bytes);
   void hear_of_leader();
@@ -208,6 +240,8 @@ class Driver {
   void leave_office();
   void note_removal();
   void note_alive();
+  void note_clock();
+  void report_jump();
 
   // Letters (letters.cpp).
   void take_mail(std::vector<Letter>& mail);
@@ -248,14 +282,41 @@ class Driver {
   call::Metrics metrics();
   void note_health();
 
+  // Room on the disk, and files that are gone from it (disk.cpp).
+  /// What a call is to the disk.
+  struct Load {
+    store::Unwritten added;
+    bool grows = false;  ///< it adds content; else it ends, moves or removes something
+  };
+  [[nodiscard]] static Load load_of(const call::Call& call, std::size_t bytes);
+  [[nodiscard]] bool disk_is_full(const Load& load);
+  [[nodiscard]] bool has_space(const Load& load);
+  void take_space(const Load& load);
+  [[nodiscard]] std::uint64_t space_needed(const store::Unwritten& added) const;
+  void look_at_disk();
+  void hold_back();
+  void note_room();
+  void keep_reserve();
+  void keep_files();
+  void keep_database();
+  void report(base::Level level, std::string_view event, std::string_view code,
+              std::string_view message);
+  /// What would be acknowledged now might not be there after the next start.
+  [[nodiscard]] bool is_unsafe() const {
+    return database_lost_ || log_lost_ || store_->is_damaged();
+  }
+
   // Between rounds (upkeep.cpp).
   void expire_waiters(bool draining);
   base::Result<void> upkeep();
   void report_trouble();
+  base::Result<void> cut_log();
   void hand_over();
   [[nodiscard]] bool store_is_behind() const;
-  [[nodiscard]] bool disk_is_full(std::size_t bytes) const;
-  [[nodiscard]] bool may_write() const;  ///< an entry of the node's own
+  [[nodiscard]] bool may_write();  ///< an entry of the node's own
+  void look_at_memory(std::size_t coming = 0);
+  [[nodiscard]] bool lacks_memory(const call::Call& call, std::size_t bytes);
+  void report_memory();
   void give_back(std::unique_ptr<call::Call> call, call::Trouble trouble);
   void give_everything_back();
   void give_empty(Waiter waiter);
@@ -271,15 +332,23 @@ class Driver {
   std::unique_ptr<log::Disk> disk_;
   std::unique_ptr<log::Log> log_;
   std::optional<LogClock> log_clock_;
+  LifeSignFile life_sign_;
+  std::optional<LifeSign> last_sign_;  ///< of whoever worked in this directory before
+  std::string boot_;
   bool knows_time_ = false;        ///< the clock goes as a leader's does, or did
   std::int64_t next_time_us_ = 0;  ///< when the others are told
   std::int64_t heard_time_us_ = 0;
+  std::map<std::uint64_t, Reckoned> reckoned_;  ///< by node, while nobody led
   ZoneWatch zones_{zone::load_zone};
+  IdleQueues idle_queues_;
   Readers* readers_ = nullptr;
   Readers* searchers_ = nullptr;
   BulkRunner* bulks_ = nullptr;
   Backups* backups_ = nullptr;
   std::mt19937_64 random_;
+
+  MemoryGuard memory_;
+  bool told_memory_ = false;  ///< that new jobs are refused
 
   stats::Stats stats_;
   std::shared_ptr<const call::KeyRing> ring_;  ///< that the board shows; faces hold it too
@@ -322,14 +391,22 @@ class Driver {
   std::deque<Intake::Item> backlog_;
   std::vector<Intake::Item> round_;     ///< of the backlog, without those that claim
   std::vector<Intake::Item> claiming_;  ///< and these
-  std::deque<Proposal> proposals_;      ///< assembled and not proposed
-  std::deque<Proposal> under_way_;      ///< proposed and not applied, by index
+  /// Claims whose globs have not been compared with all queues. They go on in turns.
+  std::deque<Intake::Item> preparing_;
+  std::size_t names_left_ = 0;      ///< to be compared for claims in this turn
+  std::size_t globs_left_ = 0;      ///< and for waiting fetches
+  std::size_t waiters_left_ = 0;    ///< of those, to be tried in this turn
+  std::deque<Proposal> proposals_;  ///< assembled and not proposed
+  std::deque<Proposal> under_way_;  ///< proposed and not applied, by index
   bool entry_is_open_ = false;
   std::vector<std::pair<std::string_view, std::uint32_t>> enqueued_;  ///< by the open entry
-  std::vector<std::unique_ptr<call::Call>> questions_;
-  std::vector<std::unique_ptr<call::Call>> watchers_;  ///< of bulk operations
+  std::deque<std::unique_ptr<call::Call>> questions_;
+  std::deque<Listing> listing_;                            ///< take turns
+  std::vector<std::unique_ptr<call::Call>> hash_waiters_;  ///< who asks how the node stands
+  std::vector<std::unique_ptr<call::Call>> watchers_;      ///< of bulk operations
   Waiters waiters_;
   std::map<std::string, Wake, std::less<>> wakes_;
+  std::string last_wake_;  ///< that was looked at
   Outbox outbox_;
   std::string encoded_;
 
@@ -338,13 +415,27 @@ class Driver {
   std::uint64_t applied_index_ = 0;
   std::uint64_t handed_index_ = 0;
   std::uint64_t cut_index_ = 0;
-  std::uint64_t unhanded_rows_ = 0;  ///< about how many records have changed since the hand-over
+  std::uint64_t unhanded_rows_ = 0;   ///< about how many records have changed since the hand-over
+  std::uint64_t unhanded_bytes_ = 0;  ///< of the commands that have changed them
   std::int64_t next_tick_us_ = 0;
   std::int64_t next_alive_us_ = 0;
+  std::int64_t next_clock_report_us_ = 0;  ///< zero: there is nothing to report
   std::int64_t next_hand_over_us_ = 0;
   std::int64_t next_upkeep_us_ = 0;
   bool store_is_stuck_ = false;  ///< too far behind, and in trouble: it will not catch up
   bool was_full_ = false;
+  std::optional<DiskRoom> room_;
+  store::FileSpace files_;       ///< as of the latest look at the disk
+  std::int64_t looked_us_ = -1;  ///< in which turn that was
+  std::uint64_t to_spare_ = 0;   ///< what may be accepted before the disk is looked at again
+  static constexpr std::uint64_t kNothingRefused = ~std::uint64_t{0};
+  /// A call of this size that adds content found no space, and so do larger ones.
+  std::uint64_t refused_bytes_ = kNothingRefused;
+  bool store_is_full_ = false;  ///< it says so itself
+  bool database_lost_ = false;  ///< its files were removed or replaced, and not saved yet
+  bool log_lost_ = false;       ///< the same of the log's
+  bool reopens_ = false;
+  std::int64_t next_save_us_ = 0;
   bool told_removal_ = false;
   std::string told_trouble_;
   bool refused_for_room_ = false;  ///< somebody, since the last upkeep

@@ -89,8 +89,7 @@ std::vector<Held> Forwarder::take_superseded(std::uint64_t leader, std::int64_t 
 void Forwarder::call_off(bool all) {
   for (auto& [number, away] : away_) {
     const auto& call = *away.held.call;
-    const bool gone = call.hung_up && call.hung_up->load(std::memory_order_relaxed);
-    if (away.called_off || !(gone || (all && call.wait.ms > 0))) continue;
+    if (away.called_off || !(call.has_hung_up() || (all && call.wait.ms > 0))) continue;
     away.called_off = transport_.send(away.node, cluster::wire(cluster::Kind::cancel),
                                       cluster::encode_number(number));
   }

@@ -1,9 +1,7 @@
 // Leading and following: when duties begin and end, where calls go meanwhile, and what becomes of
 // entries that another leader has overtaken.
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
+#include <cstdlib>
 #include <utility>
 
 #include "node/bulk_runner.hpp"
@@ -22,7 +20,14 @@ constexpr std::int64_t kHandOverUs = 4'000'000;
 /// All disks may be full: then nobody shall go round in circles.
 constexpr std::int64_t kFullHandOverTryUs = 30'000'000;
 
-std::string alive_file(const std::string& data_dir) { return data_dir + "/alive"; }
+/// A wall clock this far from log time is worth a line in the journal; again after an hour, and a
+/// last one when it is less than half as far.
+constexpr base::Duration kClockIsOff = base::minutes(1);
+constexpr std::int64_t kClockReportUs = 3'600'000'000;
+/// What others have said of the time counts for as long.
+constexpr std::int64_t kReckonedForUs = 5'000'000;
+/// A start this long after the last entry may be one with a wrong clock.
+constexpr base::Duration kLongPause = base::hours(1);
 
 }  // namespace
 
@@ -40,20 +45,41 @@ void Driver::note_role() {
 
 /// Everything that was committed before is applied: from here on this node decides.
 void Driver::begin_term() {
-  lost_ = time_without_leader();
   served_term_ = log_->term();
-  if (knows_time_)
-    log_clock_->follow(std::max(log_clock_->now(), engine_->now()));
-  else
-    log_clock_.emplace(clock_, engine_->now());
-  knows_time_ = true;
+  begin_time();
+  lost_ = time_without_leader();
   lacks_room_for_snapshot_ = false;
   bulks_->lead(true);
   zones_.begin_again();
+  idle_queues_.begin_again();
   if (options_.journal != nullptr && transport_ != nullptr)
     options_.journal->write(
         base::Level::info, "leading",
         {{"term", log_->term()}, {"index", applied_index_}, {"leaderless_ms", lost_->ms}});
+}
+
+/// A leader goes on from the time it was told by another one. Without, it knows how much has passed
+/// since its own last sign of life; and if the machine was started again, it asks its clock, as
+/// long as those of the others do not say otherwise.
+void Driver::begin_time() {
+  if (!std::exchange(knows_time_, true)) {
+    log_clock_.emplace(clock_, engine_->now(), last_sign_);
+    if (!passed_since(clock_, last_sign_)) log_clock_->follow(agreed_time());
+    report_jump();
+  }
+  log_clock_->follow(std::max(log_clock_->now(), engine_->now()));
+}
+
+/// The middle of what this node and the others take it to be; of two the earlier. A clock that is
+/// far ahead would end what should go on, and one that is behind does no harm.
+base::Instant Driver::agreed_time() {
+  std::vector<base::Instant> known = {log_clock_->now()};
+  for (const auto& [node, heard] : reckoned_)
+    if (now_us_ - heard.at_us < kReckonedForUs && log_->configuration().is_voter(node))
+      known.push_back(heard.log + base::Duration{(now_us_ - heard.at_us) / 1000});
+  const auto middle = known.begin() + static_cast<std::ptrdiff_t>((known.size() - 1) / 2);
+  std::nth_element(known.begin(), middle, known.end());
+  return *middle;
 }
 
 void Driver::end_term() {
@@ -88,31 +114,62 @@ void Driver::hear_of_leader() {
 /// has just been started, since it, or another process in this directory, was last led.
 base::Duration Driver::time_without_leader() {
   if (engine_->now() == base::Instant{}) return {};
-  if (heard_us_ != 0) {
-    const auto now = knows_time_ ? log_clock_->now() : LogClock(clock_, engine_->now()).now();
-    const auto passed = (now - engine_->now()).ms;
-    return {std::max<std::int64_t>(passed - led_us_ / 1000, 0)};
-  }
-  base::Instant last = engine_->now();
-  std::error_code error;
-  const auto touched = std::filesystem::last_write_time(alive_file(options_.data_dir), error);
-  if (!error) {
-    const auto since = std::chrono::file_clock::to_sys(touched).time_since_epoch();
-    last = std::max(
-        last, base::Instant{std::chrono::duration_cast<std::chrono::milliseconds>(since).count()});
-  }
-  return {std::max<std::int64_t>(clock_.wall_us() / 1000 - last.ms, 0)};
+  // Leases are longer by this, and so it is no more than what log time makes of it.
+  const auto passed = std::max(log_clock_->now() - engine_->now(), base::Duration{});
+  if (heard_us_ != 0) return {std::max<std::int64_t>(passed.ms - led_us_ / 1000, 0)};
+  if (const auto known = passed_since(clock_, last_sign_)) return std::min(passed, *known);
+  auto last_ms = engine_->now().ms;
+  if (last_sign_) last_ms = std::max(last_ms, last_sign_->wall_us / 1000);
+  return std::clamp(base::Duration{clock_.wall_us() / 1000 - last_ms}, base::Duration{}, passed);
 }
 
-/// Leaves a trace of the last moment at which somebody led. It need not survive a power loss: then
-/// the last entry of the log says nearly the same.
 void Driver::note_alive() {
   if (now_us_ < next_alive_us_ || log_->leader_id() == 0) return;
   next_alive_us_ = now_us_ + kAliveUs;
-  const auto path = alive_file(options_.data_dir);
-  std::error_code error;
-  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now(), error);
-  if (error) std::ofstream(path).flush();
+  life_sign_.write(
+      {.boot = boot_, .steady_us = clock_.steady_us(), .wall_us = clock_.wall_us(), .log = now()});
+}
+
+/// Log time begins at the wall clock after a start of the machine. That is right after a long time
+/// off, and a disaster with a wrong clock: only people can tell one from the other.
+void Driver::report_jump() {
+  const auto jump = log_clock_->now() - engine_->now();
+  if (options_.journal == nullptr || engine_->now() == base::Instant{} || jump < kLongPause) return;
+  options_.journal->write(
+      base::Level::warning, "clock_far_ahead_of_log",
+      {{"ahead_ms", jump.ms},
+       {"last_entry_ms", engine_->now().ms},
+       {"message",
+        std::string_view("The log's time goes on at this machine's clock. If nobody worked in this "
+                         "directory for that long, all is well. If not, the clock is wrong: stop, "
+                         "set it right, and see \"Clocks\" in docs/operations.md.")}});
+}
+
+/// Whoever looks after the machine is told that its clock and the log's time differ: one of them is
+/// wrong, and nothing here can know which.
+void Driver::note_clock() {
+  const auto off = log_clock_->offset();
+  const auto far = std::abs(off.ms);
+  if (next_clock_report_us_ == 0 ? far < kClockIsOff.ms : far * 2 < kClockIsOff.ms) {
+    if (std::exchange(next_clock_report_us_, 0) != 0 && options_.journal != nullptr)
+      options_.journal->write(base::Level::info, "clock_agrees", {{"ahead_ms", off.ms}});
+    return;
+  }
+  if (now_us_ < next_clock_report_us_) return;
+  next_clock_report_us_ = now_us_ + kClockReportUs;
+  if (options_.journal == nullptr) return;
+  const bool made_up = off.ms > -LogClock::kSlowedUpToUs / 1000;
+  options_.journal->write(
+      base::Level::warning, "clock_is_off",
+      {{"ahead_ms", off.ms},
+       {"message",
+        std::string_view(
+            made_up
+                ? "This machine's clock and the log's time differ. Leases, delays and schedules "
+                  "go by the log's, which makes up for the difference slowly. See \"Clocks\" in "
+                  "docs/operations.md."
+                : "The log's time is days ahead of this machine's clock, and does not wait for "
+                  "it. See \"Clocks\" in docs/operations.md.")}});
 }
 
 /// Where a call with commands goes: into the next entry, to the leader, or aside.
@@ -145,7 +202,7 @@ void Driver::route_held() {
   auto waiting = std::exchange(held_, {});
   held_bytes_ = 0;
   for (auto& held : waiting) {
-    if (held.call->hung_up && held.call->hung_up->load(std::memory_order_relaxed))
+    if (held.call->has_hung_up())
       give_back(std::move(held.call), call::Trouble::no_leader);
     else if (routable)
       route(std::move(held));
@@ -185,9 +242,9 @@ void Driver::drop_overtaken(std::uint64_t index, std::uint64_t term) {
 
 /// A node that is to stop gives its office away first, so that nobody has to wait for an election;
 /// so does one without room on its disk, or without room for a snapshot that another node needs:
-/// some other disk may have it.
+/// some other disk may have it; and one whose own files are damaged or gone.
 void Driver::leave_office() {
-  const bool full = was_full_ || lacks_room_for_snapshot_;
+  const bool full = was_full_ || lacks_room_for_snapshot_ || is_unsafe();
   if ((!draining_ && !full) || transport_ == nullptr || !log_->leader()) return;
   if (draining_ && draining_since_us_ == 0) {
     draining_since_us_ = now_us_;

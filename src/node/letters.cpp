@@ -81,6 +81,11 @@ void Driver::take_frame(Frame frame) {
           ms && frame.from == log_->leader_id() && served_term_ == 0)
         hear_time({static_cast<std::int64_t>(*ms)});
       return;
+    case Kind::reckoning:
+      if (const auto ms = cluster::decode_number(frame.bytes);
+          ms && log_->configuration().is_voter(frame.from))
+        reckoned_[frame.from] = {.log = {static_cast<std::int64_t>(*ms)}, .at_us = now_us_};
+      return;
     case Kind::join:
       if (const auto member = cluster::decode_member(frame.bytes)) membership_->join(*member);
       return;
@@ -134,7 +139,9 @@ void Driver::take_forward(const Frame& frame) {
     call->grant = ring_->find(forwarded->key_digest);
     if (!call->grant) return give_back(std::move(call), call::Trouble::revoked);
   }
-  if (call->wait.ms > 0) {
+  const bool claims =
+      !call->commands.empty() && std::holds_alternative<command::Claim>(call->commands.back());
+  if (claims) {
     call->hung_up = std::make_shared<std::atomic<bool>>(false);
     remote_waiters_.add(frame.from, forwarded->number, call->hung_up);
   }
@@ -253,14 +260,16 @@ void Driver::upkeep_cluster() {
 }
 
 /// Whoever follows would know the log's time from entries alone, and there may be none for hours.
+/// Without a leader all say what they take it to be: whoever leads next may have a wrong clock.
 void Driver::tell_time() {
-  if (!serving_ || now_us_ < next_time_us_) return;
+  const bool leaderless = log_->leader_id() == 0;
+  if ((!serving_ && !leaderless) || now_us_ < next_time_us_) return;
   next_time_us_ = now_us_ + kTellTimeUs;
+  const auto kind = wire(serving_ ? Kind::time : Kind::reckoning);
   for (const auto& member : log_->configuration().members)
     if (member.id != log_->node_id())
       static_cast<void>(transport_->send(
-          member.id, wire(Kind::time),
-          cluster::encode_number(static_cast<std::uint64_t>(log_clock_->now().ms))));
+          member.id, kind, cluster::encode_number(static_cast<std::uint64_t>(now().ms))));
 }
 
 /// What was said a while ago comes after a silence, many at once: of that, only the latest may

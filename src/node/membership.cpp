@@ -218,10 +218,12 @@ ClusterAnswer Membership::quorum_without(const log::Member& member) const {
   std::size_t alive = 0;
   std::size_t voters = 0;
   bool target_is_alive = false;
-  for (const auto& other : log_.configuration().members) {
+  // Both ways, and heard of by all who are told: of a node that has gone, one of these may be
+  // noticed before the others.
+  for (const auto& other : rows()) {
     if (!other.voter) continue;
     ++voters;
-    const bool here = other.id == log_.node_id() || linked(other.id);
+    const bool here = other.self || (other.connected && linked(other.id));
     alive += here ? 1 : 0;
     if (other.id == member.id) target_is_alive = here;
   }

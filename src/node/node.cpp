@@ -1,8 +1,10 @@
 // The node's thread and its way in and out; what a turn does is the driver's.
 #include "node/node.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <new>
 #include <random>
 #include <system_error>
 #include <utility>
@@ -20,7 +22,6 @@ namespace jobbie::node {
 namespace {
 
 constexpr std::size_t kReaderThreads = 2;
-constexpr std::size_t kSearchThreads = 2;
 /// Turns that may be left out while the store is behind: others must hear of the node in time.
 constexpr std::size_t kLeftOut = 20;
 /// How long a stop waits for leadership to go to another node.
@@ -52,7 +53,11 @@ Node::Node(Options options, std::unique_ptr<SystemClock> clock)
 
 base::Result<std::unique_ptr<Node>> Node::open(Options options) {
   auto node = std::unique_ptr<Node>(new Node(std::move(options), std::make_unique<SystemClock>()));
-  node->bulks_ = std::make_unique<BulkRunner>(*node, node->options_.bounds.bulks);
+  node->bulks_ = std::make_unique<BulkRunner>(
+      *node,
+      BulkRunner::Options{.bound = node->options_.bounds.bulks,
+                          .bound_per_caller = node->options_.bounds.bulks_per_caller},
+      node->shared_.memory_room);
   auto opened = node->options_.cluster ? node->open_cluster() : node->open_alone();
   if (!opened) return std::unexpected(opened.error());
   node->ready_ = node->driver_ != nullptr;
@@ -86,13 +91,18 @@ base::Result<void> Node::open_driver(const Beginning& beginning) {
                              beginning);
   if (!driver) return std::unexpected(driver.error());
   driver_ = *std::move(driver);
+  const auto& bounds = options_.bounds;
   readers_ = std::make_unique<Readers>(
-      driver_->store(),
-      Readers::Options{.threads = kReaderThreads, .bound = options_.bounds.reads});
+      driver_->store(), Readers::Options{.queue = {.threads = kReaderThreads,
+                                                   .bound = bounds.reads,
+                                                   .bound_per_caller = bounds.reads}});
   searchers_ = std::make_unique<Readers>(
-      driver_->store(),
-      Readers::Options{
-          .threads = kSearchThreads, .bound = options_.bounds.searches, .pace = Pace::gentle});
+      driver_->store(), Readers::Options{.queue = {.threads = kSearchThreads,
+                                                   .own_threads = kOwnSearchThreads,
+                                                   .left_to_others = 1,
+                                                   .bound = bounds.searches,
+                                                   .bound_per_caller = bounds.searches_per_caller},
+                                         .pace = Pace::gentle});
   backups_ = std::make_unique<Backups>(driver_->store(), options_.data_dir, options_.journal);
   driver_->use(*readers_, *searchers_, *bulks_);
   driver_->use(*backups_);
@@ -117,12 +127,16 @@ base::Result<void> Node::open_transport(const peer::Hello& self) {
   const auto arriving = options_.data_dir + "/snapshots/arriving";
   std::error_code ignored;
   std::filesystem::remove_all(arriving, ignored);
+  peer::Limits limits;
+  limits.strangers_per_address =
+      std::max<std::size_t>(1, limits.strangers_per_address * cluster.strangers / limits.strangers);
+  limits.strangers = cluster.strangers;
   auto transport = peer::Transport::open({.listen = cluster.listen,
                                           .self = self,
                                           .secret = cluster.secret,
                                           .tls = cluster.tls,
                                           .snapshot_dir = arriving,
-                                          .limits = {},
+                                          .limits = limits,
                                           .journal = options_.journal},
                                          mailbox_);
   if (!transport) return std::unexpected(transport.error());
@@ -182,7 +196,19 @@ void Node::run() {
     if (auto formed = form(); !formed) return fail(formed.error());
   }
   while (!stopping_.load(std::memory_order_relaxed))
-    if (auto turned = turn(); !turned) return fail(turned.error());
+    if (auto turned = try_turn(); !turned) return fail(turned.error());
+}
+
+/// Where memory ran out in a turn, nobody knows what it has done: the next start begins from the
+/// log. What the memory guard keeps free is there so that this does not happen.
+base::Result<void> Node::try_turn() {
+  try {
+    return turn();
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(base::Error{
+        .code = "out_of_memory",
+        .message = "There was no memory to go on. Give the process more, or a lower --memory."});
+  }
 }
 
 base::Result<void> Node::turn() {
@@ -195,6 +221,7 @@ base::Result<void> Node::turn() {
   auto turned = driver_->turn(items_, mail_, draining_.load(std::memory_order_relaxed));
   if (!turned) return turned;
   may_stop_ = driver_->may_stop();
+  if (driver_->wants_reopening()) return reopen();
   return driver_->has_adoption() ? swap_state() : base::Result<void>{};
 }
 
@@ -209,6 +236,24 @@ base::Result<void> Node::swap_state() {
   if (auto opened = open_driver({}); !opened) return opened;
   driver_->connect(*transport_, hello(driver_->node_id(), driver_->configuration().cluster_id));
   driver_->announce(options_.cluster->peers);
+  ready_ = !draining_;
+  return {};
+}
+
+/// The files of the database were removed, and what was open has been saved: the node goes on from
+/// there.
+base::Result<void> Node::reopen() {
+  ready_ = false;
+  readers_.reset();
+  searchers_.reset();
+  backups_.reset();
+  if (auto done = driver_->put_back(); !done) return done;
+  driver_.reset();
+  if (auto opened = open_driver({}); !opened) return opened;
+  if (transport_) {
+    driver_->connect(*transport_, hello(driver_->node_id(), driver_->configuration().cluster_id));
+    driver_->announce(options_.cluster->peers);
+  }
   ready_ = !draining_;
   return {};
 }

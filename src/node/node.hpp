@@ -23,6 +23,7 @@
 #include "node/clock.hpp"
 #include "node/intake.hpp"
 #include "node/mailbox.hpp"
+#include "node/memory_guard.hpp"
 #include "node/shared.hpp"
 #include "peer/transport.hpp"
 
@@ -33,13 +34,17 @@ struct Bounds {
   std::size_t intake_calls = 50'000;
   std::size_t intake_bytes = std::size_t{128} << 20;
   std::size_t waiting_fetches = 100'000;
-  std::size_t reads = 10'000;                           ///< questions to the database that wait
-  std::size_t searches = 100;                           ///< searches that wait
-  std::size_t bulks = 100;                              ///< bulk requests that wait
-  std::size_t entry_bytes = std::size_t{1} << 20;       ///< an entry is closed when it passes this
-  std::size_t round_bytes = std::size_t{8} << 20;       ///< entries that share one sync
-  std::uint64_t unstored_rows = 200'000;                ///< changes ahead of the database
-  base::Duration checkpoint = base::milliseconds(100);  ///< between two hand-overs to the store
+  std::size_t reads = 10'000;                         ///< questions to the database that wait
+  std::size_t searches = 400;                         ///< searches and lists that wait
+  std::size_t searches_per_caller = 100;              ///< of those, of one key or address
+  std::size_t bulks = 100;                            ///< bulk requests that wait
+  std::size_t bulks_per_caller = 25;                  ///< of those, of one key or address
+  std::size_t entry_bytes = std::size_t{1} << 20;     ///< an entry is closed when it passes this
+  std::size_t request_bytes = std::size_t{32} << 20;  ///< the largest that a face lets in
+  std::size_t round_bytes = std::size_t{8} << 20;     ///< entries that share one sync
+  std::uint64_t unstored_rows = 200'000;              ///< changes ahead of the database
+  std::uint64_t unstored_bytes = std::uint64_t{256} << 20;  ///< the same in bytes
+  base::Duration checkpoint = base::milliseconds(100);      ///< between two hand-overs to the store
 };
 
 /// What a node of several needs to know.
@@ -52,6 +57,8 @@ struct ClusterOptions {
   std::size_t size = 3;            ///< with a name: how many there have to be for a new cluster
   std::string secret;
   std::optional<peer::TlsFiles> tls;
+  /// Connections to the port that have proven nothing yet.
+  std::size_t strangers = peer::Limits{}.strangers;
 };
 
 struct Options {
@@ -62,8 +69,12 @@ struct Options {
   /// Of the log that is kept for nodes that are a little behind.
   std::size_t log_retain_bytes = std::size_t{256} << 20;
   base::Duration election_timeout = base::milliseconds(500);
+  command::SetLimits limits;  ///< of the leader
+  /// How long a queue is empty before it is forgotten; zero: it never is.
+  base::Duration forget_queues_after = base::hours(1);
   std::optional<ClusterOptions> cluster;  ///< none: the node is alone
   Bounds bounds;
+  MemoryOptions memory;
   Clock* clock = nullptr;            ///< null: the system's
   base::Journal* journal = nullptr;  ///< must outlive the node; null: silent
   /// Called once, on the node's thread, when it cannot go on: a write or a sync has failed, and
@@ -99,6 +110,9 @@ class Node final : public call::Service {
   void flush() override { intake_.flush(); }
   [[nodiscard]] bool ready() const override;
   [[nodiscard]] call::Health health() const override;
+  [[nodiscard]] base::Instant now() const override {
+    return {shared_.log_time_ms.load(std::memory_order_relaxed)};
+  }
   [[nodiscard]] call::EventFeed* events() override { return &shared_.feed; }
   [[nodiscard]] const call::KeyBoard* keys() override { return &shared_.keys; }
   [[nodiscard]] call::Bell* outbox_bell() override { return &shared_.outbox_bell; }
@@ -124,7 +138,9 @@ class Node final : public call::Service {
   [[nodiscard]] peer::Hello hello(std::uint64_t node_id, std::uint64_t cluster_id) const;
   void run();
   base::Result<void> turn();
+  base::Result<void> try_turn();
   base::Result<void> swap_state();
+  base::Result<void> reopen();
   // Until there is a log (founding.cpp).
   base::Result<void> form();
   void take_letters(Founding& founding);

@@ -1,14 +1,20 @@
 // The node with a real log and a real database in a directory of its own.
 #include "node/node.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
+#include <fcntl.h>
 #include <filesystem>
 #include <mutex>
+#include <set>
 #include <stdlib.h>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -47,6 +53,19 @@ class TestCall final : public call::Call {
   void finish() override {}
 };
 
+/// The system's, with a wall clock that can be set and a machine that can be started again.
+class SetClock final : public Clock {
+ public:
+  std::int64_t wall_us() override { return system_.wall_us() + ahead_us.load(); }
+  std::int64_t steady_us() override { return system_.steady_us(); }
+  std::string boot() override { return booted; }
+  std::atomic<std::int64_t> ahead_us = 0;
+  std::string booted = "one";
+
+ private:
+  SystemClock system_;
+};
+
 class NodeTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -64,6 +83,8 @@ class NodeTest : public testing::Test {
     options.data_dir = dir_;
     options.segment_bytes = std::size_t{4} << 20;
     options.bounds = bounds_;
+    options.clock = clock_;
+    options.journal = journal_;
     options.on_fatal = [](const base::Error& error) { ADD_FAILURE() << error.message; };
     auto node = Node::open(std::move(options));
     ASSERT_TRUE(node) << node.error().message;
@@ -126,6 +147,8 @@ class NodeTest : public testing::Test {
 
   std::string dir_;
   Bounds bounds_;
+  Clock* clock_ = nullptr;
+  base::Journal* journal_ = nullptr;
   TestInbox inbox_;
   std::unique_ptr<Node> node_;
 };
@@ -235,6 +258,66 @@ TEST_F(NodeTest, AFetchWhoseClientHasGoneReceivesNothing) {
             model::State::pending);
 }
 
+TEST_F(NodeTest, AFetchWhoseClientHasGoneIsNotMade) {
+  static_cast<void>(run({enqueue("q"), enqueue("q")}));
+  const auto first = run({claim("q")});
+  ASSERT_EQ(claimed(*first).jobs.size(), 1U);
+  const auto before = status().applied_index;
+  auto gone = make({claim("q")});
+  gone->hung_up = std::make_shared<std::atomic<bool>>(true);
+  send(std::move(gone));
+  const auto nothing = inbox_.next();
+  ASSERT_TRUE(nothing);
+  EXPECT_TRUE(claimed(*nothing).jobs.empty());
+  EXPECT_EQ(status().applied_index, before) << "without an entry";
+
+  // What stands before the claim is done all the same.
+  const auto held = claimed(*first).jobs[0];
+  auto settles =
+      make({command::Ack{.ref = {.job = held.job, .lease = held.lease}}, claim("q")}, 10'000);
+  settles->hung_up = std::make_shared<std::atomic<bool>>(true);
+  send(std::move(settles));
+  const auto settled = inbox_.next();
+  ASSERT_TRUE(settled);
+  EXPECT_TRUE(std::holds_alternative<command::Settled>(settled->replies.at(0)));
+  EXPECT_TRUE(claimed(*settled).jobs.empty());
+  EXPECT_EQ(claimed(*run({claim("q")})).jobs.size(), 1U) << "it is still there";
+}
+
+TEST_F(NodeTest, FetchesWithNewGlobsAreMadeWhileOthersAreServed) {
+  command::EnqueueMany many;
+  for (int i = 0; i < 10'000; ++i) {
+    auto& job = many.jobs.emplace_back();
+    job.queue = Blob("mail." + std::to_string(i));
+    job.payload = Blob("{}");
+  }
+  static_cast<void>(run({many}));
+  many.jobs.clear();
+  for (int i = 10'000; i < 20'000; ++i) {
+    auto& job = many.jobs.emplace_back();
+    job.queue = Blob("mail." + std::to_string(i));
+    job.payload = Blob("{}");
+  }
+  static_cast<void>(run({many}));
+  // As many comparisons as need many turns; one of the globs matches one queue.
+  constexpr int kFetches = 5;
+  for (int fetch = 0; fetch < kFetches; ++fetch) {
+    command::Claim wanted;
+    for (int i = 0; i < 10; ++i)
+      wanted.queues.emplace_back("*" + std::to_string(fetch) + "x" + std::to_string(i) + "*");
+    wanted.queues.emplace_back("*il.1234" + std::to_string(fetch));
+    send(make({wanted}));
+  }
+  std::set<std::string> queues;
+  for (int fetch = 0; fetch < kFetches; ++fetch) {
+    const auto back = inbox_.next();
+    ASSERT_TRUE(back);
+    ASSERT_EQ(claimed(*back).jobs.size(), 1U);
+    queues.emplace(claimed(*back).jobs[0].queue.view());
+  }
+  EXPECT_EQ(queues.size(), std::size_t{kFetches});
+}
+
 TEST_F(NodeTest, WaitersWakeWhenALimitMakesRoom) {
   command::SetConcurrency limit;
   limit.queue = Blob("q");
@@ -277,6 +360,71 @@ TEST_F(NodeTest, AScheduledJobWakesAWaiterWhenItIsDue) {
   static_cast<void>(run({later}));
   const auto fetched = run({claim("q")}, 10'000);
   ASSERT_EQ(claimed(*fetched).jobs.size(), 1U);
+}
+
+TEST_F(NodeTest, ADelayEndsByTheLogsTime) {
+  auto later = enqueue("q");
+  later.job.delay = base::milliseconds(150);
+  const auto before = status().now;
+  const auto back = run({later});
+  const auto id = std::get<command::Enqueued>(back->replies.at(0)).job;
+  const auto made = job(id)->spec;
+  EXPECT_EQ(made.delay, base::Duration{});
+  EXPECT_GE(made.scheduled_at, before + base::milliseconds(150));
+  EXPECT_LE(made.scheduled_at, status().now + base::milliseconds(150));
+  ASSERT_EQ(claimed(*run({claim("q")}, 10'000)).jobs.size(), 1U);
+}
+
+TEST_F(NodeTest, AWrongClockDoesNotMoveTheLogOfAMachineThatRanOn) {
+  constexpr std::int64_t kDay = 86'400'000;
+  SetClock clock;
+  clock_ = &clock;
+  restart();
+  static_cast<void>(put("q"));
+  ASSERT_EQ(claimed(*run({claim("q")})).jobs.size(), 1U);
+  const auto signed_at = [&] {
+    const auto sign = LifeSignFile(dir_).read();
+    return sign ? sign->log : base::Instant{};
+  };
+  for (const auto since = status().now; signed_at() <= since;) std::this_thread::sleep_for(5ms);
+  const auto before = status().now;
+  clock.ahead_us = 400 * kDay * 1000;
+  restart();
+  EXPECT_LT((status().now - before).ms, kDay) << "the clock is 400 days ahead, and wrong";
+  EXPECT_GT(status().clock_offset.ms, 399 * kDay);
+  EXPECT_TRUE(claimed(*run({claim("q")})).jobs.empty()) << "the lease goes on";
+  EXPECT_LT((node_->now() - before).ms, kDay);
+  node_.reset();  // before its clock
+}
+
+TEST_F(NodeTest, AClockFarAheadIsBelievedAfterAStartOfTheMachineAndToldOf) {
+  constexpr std::int64_t kDay = 86'400'000;
+  SetClock clock;
+  clock_ = &clock;
+  const auto path = dir_ + "/journal";
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT, 0600);
+  base::Journal journal(file);
+  journal_ = &journal;
+  restart();
+  static_cast<void>(put("q"));
+  const auto before = status().now;
+  clock.ahead_us = 3 * kDay * 1000;
+  clock.booted = "two";
+  restart();
+  EXPECT_GE((status().now - before).ms, 3 * kDay);
+  EXPECT_LT(std::abs(status().clock_offset.ms), 60'000);
+  const auto told = [&](std::string_view event) {
+    std::string text(1 << 16, '\0');
+    text.resize(
+        static_cast<std::size_t>(std::max<ssize_t>(::pread(file, text.data(), text.size(), 0), 0)));
+    return text.find(event) != std::string::npos;
+  };
+  EXPECT_TRUE(told("clock_far_ahead_of_log"));
+  clock.ahead_us = 0;
+  while (!told("clock_is_off")) std::this_thread::sleep_for(5ms);
+  EXPECT_LT(status().clock_offset.ms, -2 * kDay);
+  node_.reset();
+  ::close(file);
 }
 
 TEST_F(NodeTest, TimeGoesOnWhileNothingIsWritten) {

@@ -59,9 +59,10 @@ void Readers::answer_deliveries(const call::DeliveriesQuery& query, call::Call& 
   auto rows = store_.deliveries({.webhook = query.webhook,
                                  .before = query.before,
                                  .limit = std::size_t{query.limit} + 1,
-                                 .state = query.state});
+                                 .state = query.state},
+                                is_given_up(call));
   if (!rows) {
-    call.trouble = call::Trouble::unreadable;
+    call.trouble = trouble_of(rows.error(), call);
     return;
   }
   call::DeliveryPage page;

@@ -7,15 +7,6 @@
 namespace jobbie::node {
 namespace {
 
-/// One row more than asked for tells whether there are more.
-engine::NamePage widened(const call::NamePage& page, const call::Grant* grant = nullptr) {
-  return {.after = page.after,
-          .prefix = page.prefix,
-          .glob = page.glob,
-          .limit = page.limit + 1,
-          .among = grant == nullptr || grant->all_queues ? nullptr : &grant->queues};
-}
-
 template <typename Record>
 call::Page<Record> page_of(std::vector<Record> rows, std::size_t limit, base::Instant now) {
   call::Page<Record> page{.rows = std::move(rows), .more = false, .now = now};
@@ -54,30 +45,26 @@ class Answering {
   }
 
   bool operator()(const call::QueuesQuery& query) {
-    const auto page = query.only.empty() ? page_of(engine_.queues(widened(query.page, grant_)),
-                                                   query.page.limit, now_)
-                                         : page_of(engine_.queue(query.only), now_);
-    call::QueuePage out{.rows = {}, .more = page.more, .now = page.now};
-    for (const auto& view : page.rows)
-      out.rows.push_back({view, stats_.rates(view.record.name.view(), page.now)});
-    out_ = std::move(out);
-    return true;
-  }
-
-  bool operator()(const call::GroupsQuery& query) {
-    out_ = page_of(engine_.groups(widened(query.page)), query.page.limit, now_);
-    return true;
+    if (!query.only.empty()) answer_queues(page_of(engine_.queue(query.only), now_));
+    return !query.only.empty();
   }
 
   bool operator()(const call::WorkersQuery& query) {
-    if (query.only.empty()) {
-      out_ = page_of(engine_.workers(widened(query.page, grant_)), query.page.limit, now_);
-      return true;
-    }
+    if (query.only.empty()) return false;
     auto worker = engine_.worker(query.only);
     if (worker && !may_see(worker->spec.queues)) worker.reset();
     out_ = page_of(std::move(worker), now_);
     return true;
+  }
+
+  void answer_scan(engine::NameScan scan) {
+    const auto limit = scan.page.limit - 1;
+    if (scan.list == engine::NameScan::List::queues)
+      answer_queues(page_of(engine_.queues(std::move(scan)), limit, now_));
+    else if (scan.list == engine::NameScan::List::groups)
+      out_ = page_of(engine_.groups(std::move(scan)), limit, now_);
+    else
+      out_ = page_of(engine_.workers(std::move(scan)), limit, now_);
   }
 
   bool operator()(const call::SchedulesQuery& query) {
@@ -127,6 +114,13 @@ class Answering {
   }
 
  private:
+  void answer_queues(const call::Page<model::QueueView>& page) {
+    call::QueuePage out{.rows = {}, .more = page.more, .now = page.now};
+    for (const auto& view : page.rows)
+      out.rows.push_back({view, stats_.rates(view.record.name.view(), page.now)});
+    out_ = std::move(out);
+  }
+
   /// A worker that listens on these.
   [[nodiscard]] bool may_see(const std::vector<base::Blob>& queues) const {
     return grant_ == nullptr || queues.empty() ||
@@ -142,6 +136,34 @@ class Answering {
 };
 
 }  // namespace
+
+std::optional<engine::NameScan> scan_for(const call::Call& call) {
+  const auto* grant = call.grant.get();
+  // One row more than asked for tells whether there are more.
+  const auto scan = [&](engine::NameScan::List list, const call::NamePage& page) {
+    return engine::NameScan{
+        .list = list,
+        .page = {.after = page.after,
+                 .prefix = page.prefix,
+                 .glob = page.glob,
+                 .limit = page.limit + 1,
+                 .among = grant == nullptr || grant->all_queues ? nullptr : &grant->queues}};
+  };
+  if (const auto* query = std::get_if<call::QueuesQuery>(&call.query);
+      query != nullptr && query->only.empty())
+    return scan(engine::NameScan::List::queues, query->page);
+  if (const auto* query = std::get_if<call::GroupsQuery>(&call.query))
+    return scan(engine::NameScan::List::groups, query->page);
+  if (const auto* query = std::get_if<call::WorkersQuery>(&call.query);
+      query != nullptr && query->only.empty())
+    return scan(engine::NameScan::List::workers, query->page);
+  return std::nullopt;
+}
+
+void answer_scan(const engine::Engine& engine, const stats::Stats& stats, base::Instant now,
+                 engine::NameScan scan, call::Call& call) {
+  Answering(engine, stats, now, call).answer_scan(std::move(scan));
+}
 
 bool answer_from_engine(const engine::Engine& engine, const stats::Stats& stats, base::Instant now,
                         call::Call& call) {

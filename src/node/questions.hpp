@@ -2,6 +2,8 @@
 // and, for the rates of queues, from the figures.
 #pragma once
 
+#include <optional>
+
 #include "call/call.hpp"
 #include "engine/engine.hpp"
 #include "stats/stats.hpp"
@@ -13,5 +15,11 @@ namespace jobbie::node {
 /// engine's own is that of the last entry, which may be long ago.
 [[nodiscard]] bool answer_from_engine(const engine::Engine& engine, const stats::Stats& stats,
                                       base::Instant now, call::Call& call);
+
+/// Pages of queues, groups and workers: what to look through first. It refers to the call.
+[[nodiscard]] std::optional<engine::NameScan> scan_for(const call::Call& call);
+/// Answers with what a complete scan has found.
+void answer_scan(const engine::Engine& engine, const stats::Stats& stats, base::Instant now,
+                 engine::NameScan scan, call::Call& call);
 
 }  // namespace jobbie::node

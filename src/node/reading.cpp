@@ -41,7 +41,9 @@ void Driver::note_read(std::uint64_t context, std::uint64_t index) {
 
 void Driver::answer_deferred() {
   for (auto& deferred : std::exchange(deferred_, {})) {
-    if (deferred.context == 0 && deferred.index <= applied_index_) {
+    if (deferred.call->has_hung_up()) {
+      give_back(std::move(deferred.call), call::Trouble::cancelled);
+    } else if (deferred.context == 0 && deferred.index <= applied_index_) {
       answer_question(std::move(deferred.call));
     } else if (deferred.since_us + kReadUs < now_us_) {
       give_back(std::move(deferred.call),

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "node/driver.hpp"
+#include "node/readers.hpp"
 #include "store/install.hpp"
 
 namespace jobbie::node {
@@ -66,7 +67,11 @@ Driver::Driver(const Ground& ground)
       shared_(ground.shared),
       intake_(ground.intake),
       mailbox_(ground.mailbox),
-      random_(draw()) {
+      life_sign_(ground.options.data_dir),
+      boot_(ground.clock.boot()),
+      idle_queues_(ground.options.forget_queues_after),
+      random_(draw()),
+      memory_(ground.options.memory) {
   handlers_ = {
       .apply = [this](const log::Committed& entry) { apply(entry); },
       .send = [this](const consensus::MessageView& message) { send(message); },
@@ -84,10 +89,14 @@ base::Result<std::unique_ptr<Driver>> Driver::open(const Ground& ground,
   auto driver = std::unique_ptr<Driver>(new Driver(ground));
   if (auto made = make_directory(ground.options.data_dir + "/log"); !made)
     return std::unexpected(made.error());
+  driver->room_.emplace(ground.options.data_dir);
+  // On a full disk the start needs a little.
+  if (driver->room_->free() < kLeftByGrowth) driver->room_->release();
   // The log first: it locks the directory, so that nobody else works on the database.
   if (auto opened = driver->open_log(beginning); !opened) return std::unexpected(opened.error());
   if (auto finished = driver->finish_adoption(); !finished)
     return std::unexpected(finished.error());
+  if (auto finished = driver->finish_saving(); !finished) return std::unexpected(finished.error());
   if (auto loaded = driver->load(); !loaded) return std::unexpected(loaded.error());
   if (auto replayed = driver->replay(); !replayed) return std::unexpected(replayed.error());
   return driver;
@@ -101,8 +110,9 @@ base::Error Driver::in_database(base::Error error) const {
 }
 
 base::Result<void> Driver::load() {
-  auto store = store::Store::open(
-      {.path = options_.data_dir + "/jobbie.db", .cache_bytes = options_.cache_bytes});
+  auto store = store::Store::open({.path = options_.data_dir + "/jobbie.db",
+                                   .cache_bytes = options_.cache_bytes,
+                                   .searchers = kSearchThreads});
   if (!store) return std::unexpected(in_database(store.error()));
   store_ = *std::move(store);
   ended_ = std::make_unique<StoredJobs>(*store_, broken_);
@@ -137,6 +147,7 @@ base::Result<void> Driver::open_log(const Beginning& beginning) {
                .founders = beginning.founders,
                .founders_index = beginning.founders_index,
                .segment_bytes = options_.segment_bytes,
+               .leave_free_bytes = kLeftByGrowth,
                .seed = draw(),
                .on_synced = [this](std::int64_t us) { log_syncs_.add(us, stats::kSyncBounds); }});
   if (!log) return std::unexpected(log.error());
@@ -149,15 +160,18 @@ base::Result<void> Driver::replay() {
   auto replaying = handlers_;
   replaying.apply = [this](const log::Committed& committed) {
     apply(committed);
-    if (unhanded_rows_ < kReplayedRows) return;
+    if (unhanded_rows_ < kReplayedRows && unhanded_bytes_ < options_.bounds.unstored_bytes / 2)
+      return;
     hand_over();
     while (!store_->wait_until_written(handed_index_, kReplayPatience) && !store_->trouble()) {
     }
   };
   if (auto pumped = log_->pump(replaying); !pumped) return pumped;
   if (broken_) return std::unexpected(*broken_);
-  log_clock_.emplace(clock_, engine_->now());
+  last_sign_ = life_sign_.read();
+  log_clock_.emplace(clock_, engine_->now(), last_sign_);
   started_at_ = log_clock_->now();
+  shared_.log_time_ms = started_at_.ms;
   publish_keys();
   shared_.feed.begin(applied_index_);
   shared_.has_leader = log_->leader();

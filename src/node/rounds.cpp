@@ -13,19 +13,22 @@ namespace {
 
 /// Waiters of one queue tried at once, at most.
 constexpr std::size_t kMostAtOnce = 64;
+/// Queues whose waiters are tried in one turn.
+constexpr std::size_t kWakesPerTurn = 256;
+/// Of the names that globs are compared with in a turn, one claim's share.
+constexpr std::size_t kNamesOfOneClaim = 4096;
+/// Claims that take turns: the engine remembers what it has compared for all of them.
+constexpr std::size_t kPreparedTogether = 16;
 /// When a worker was last heard of is known to within this.
 constexpr base::Duration kWorkerNews = base::seconds(5);
-
-bool has_gone(const call::Call& call) {
-  return call.hung_up && call.hung_up->load(std::memory_order_relaxed);
-}
 
 bool is_claiming(const call::Call& call) {
   return !call.commands.empty() && std::holds_alternative<command::Claim>(call.commands.back());
 }
 
 bool runs_at_once(const model::JobSpec& job) {
-  return job.scheduled_at.ms == 0 && job.depends_on.empty() && job.depends_on_index.empty();
+  return job.scheduled_at.ms == 0 && job.delay.ms == 0 && job.depends_on.empty() &&
+         job.depends_on_index.empty();
 }
 
 std::uint64_t rows_of(const command::Command& command) {
@@ -36,6 +39,11 @@ std::uint64_t rows_of(const command::Command& command) {
   return 1;
 }
 
+/// The caller's key, if it is for some queues only; nil: it may do everything.
+base::KeyId restricted_key(const call::Call& call) {
+  return call.grant && !call.grant->all_queues ? call.grant->key : base::KeyId{};
+}
+
 /// Whether a command names a job, a schedule or a worker by its id, so that only the engine knows
 /// the queue.
 bool names_by_id(const command::Command& command) {
@@ -43,7 +51,19 @@ bool names_by_id(const command::Command& command) {
   if (const auto* one = std::get_if<command::Enqueue>(&command)) return depends(one->job);
   if (const auto* many = std::get_if<command::EnqueueMany>(&command))
     return std::any_of(many->jobs.begin(), many->jobs.end(), depends);
-  return !std::holds_alternative<command::Claim>(command);
+  const auto* claim = std::get_if<command::Claim>(&command);
+  return claim == nullptr || !claim->worker.empty();
+}
+
+/// What tells the engine whose the commands of a restricted key are. The key's queues, which may be
+/// many, only where something is to be judged by them.
+command::Restrict restriction(base::KeyId key, const call::Call& call) {
+  const auto& commands = call.commands;
+  command::Restrict restrict {
+      .queues = {}, .commands = static_cast<std::uint32_t>(commands.size()), .key = key};
+  if (std::any_of(commands.begin(), commands.end(), names_by_id))
+    restrict.queues = call.grant->queues;
+  return restrict;
 }
 
 }  // namespace
@@ -53,6 +73,7 @@ void Driver::assemble(std::vector<Intake::Item>& items) {
   items.clear();
   if (may_write()) append_duties();
   route_held();
+  go_on_preparing();
   std::size_t bytes = 0;
   while (!backlog_.empty() && bytes < options_.bounds.round_bytes) {
     auto item = std::move(backlog_.front());
@@ -60,6 +81,10 @@ void Driver::assemble(std::vector<Intake::Item>& items) {
     bytes += item.bytes;
     if (!is_claiming(*item.call))
       round_.push_back(std::move(item));
+    else if (item.call->has_hung_up() && item.call->commands.size() == 1)
+      give_empty({.call = std::move(item.call)});
+    else if (!is_prepared(*item.call, names_left_))
+      preparing_.push_back(std::move(item));
     else if (finds_nothing(item))
       wait(std::move(item.call));
     else
@@ -74,15 +99,44 @@ void Driver::assemble(std::vector<Intake::Item>& items) {
   close_entry();
 }
 
+/// Whether the claim's globs have been compared with all queues, now that up to `names` more have
+/// been. Only who leads needs it: others get by when they apply what was written.
+bool Driver::is_prepared(const call::Call& call, std::size_t& names) {
+  return !serving_ || engine_->prepare(std::get<command::Claim>(call.commands.back()), names);
+}
+
+/// One claim with new globs costs as many comparisons as there are queues for each of them. They
+/// are made a share at a time, the claims taking turns, while everybody else is served.
+void Driver::go_on_preparing() {
+  for (auto left = std::min(preparing_.size(), kPreparedTogether); left > 0 && names_left_ > 0;
+       --left) {
+    auto item = std::move(preparing_.front());
+    preparing_.pop_front();
+    const auto share = std::min(names_left_, kNamesOfOneClaim);
+    auto names = share;
+    const bool goes_on = !item.call->has_hung_up() && !draining_ && !is_prepared(*item.call, names);
+    names_left_ -= share - names;
+    if (goes_on)
+      preparing_.insert(preparing_.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                 preparing_.size(), kPreparedTogether - 1)),
+                        std::move(item));
+    else if (!serving_ && !item.call->replies.empty())
+      give_empty({.call = std::move(item.call)});  // what stood before the claim is done
+    else
+      claiming_.push_back(std::move(item));
+  }
+}
+
 /// Whether a fetch may wait without an entry that says so: it would change nothing. With anything
 /// under way that it might find, it is tried.
 bool Driver::finds_nothing(const Intake::Item& item) {
   const call::Call& call = *item.call;
   if (!serving_ || draining_ || !under_way_.empty() || entry_is_open_) return false;
   if (call.commands.size() > 1 || call.wait.ms == 0 || call.audit) return false;
-  return waiters_.size() < options_.bounds.waiting_fetches && !disk_is_full(item.bytes) &&
-         is_still_granted(call) &&
-         engine_->is_idle_claim(call.commands.back(), log_clock_->now() - kWorkerNews);
+  return waiters_.size() < options_.bounds.waiting_fetches && !is_unsafe() &&
+         !disk_is_full(load_of(call, item.bytes)) && is_still_granted(call) &&
+         engine_->is_idle_claim(call.commands.back(), log_clock_->now() - kWorkerNews,
+                                restricted_key(call));
 }
 
 void Driver::wait(std::unique_ptr<call::Call> call) {
@@ -106,11 +160,17 @@ void Driver::take_call(Intake::Item item) {
 /// On a node that leads: into the open entry.
 void Driver::take_commands(Held held) {
   auto& call = held.call;
-  if (disk_is_full(held.bytes)) return give_back(std::move(call), call::Trouble::disk_full);
+  if (is_unsafe()) return give_back(std::move(call), call::Trouble::damaged);
+  const auto load = load_of(*call, held.bytes);
+  if (disk_is_full(load)) return give_back(std::move(call), call::Trouble::disk_full);
+  if (lacks_memory(*call, held.bytes))
+    return give_back(std::move(call), call::Trouble::memory_full);
+  take_space(load);
   if (!complete_retry(*call)) return give_back(std::move(call), call::Trouble::unreadable);
   Waiter waiter{.call = std::move(call)};
   auto& commands = waiter.call->commands;
-  if (draining_ && std::holds_alternative<command::Claim>(commands.back())) {
+  if ((draining_ || waiter.call->has_hung_up()) &&
+      std::holds_alternative<command::Claim>(commands.back())) {
     // What stands before the claim is still done; the claim itself finds nothing.
     commands.pop_back();
     waiter.claim_withheld = true;
@@ -157,11 +217,31 @@ void Driver::append_duties() {
     open_entry().entry.commands.emplace_back(std::move(update));
     unhanded_rows_ += 1;
   }
+  append_upkeep(now);
   if (is_ticking() || engine_->next_deadline() > now) return;
   auto& proposal = open_entry();
   proposal.ticks = true;
   proposal.entry.commands.emplace_back(command::Tick{});
   unhanded_rows_ += 1;
+}
+
+/// The limits that this node was started with, where others are in force, and queues that have been
+/// empty for long.
+void Driver::append_upkeep(base::Instant now) {
+  const auto sets_limits = [](const Proposal& proposal) { return proposal.sets_limits; };
+  if (engine_->limits() != options_.limits &&
+      std::none_of(under_way_.begin(), under_way_.end(), sets_limits)) {
+    auto& proposal = open_entry();
+    proposal.sets_limits = true;
+    proposal.entry.commands.emplace_back(options_.limits);
+    unhanded_rows_ += 1;
+  }
+  // A fetch by a pattern finds whatever comes, and must not keep thousands of names.
+  const auto waited_for = [this](std::string_view queue) { return waiters_.any_named(queue); };
+  auto forgotten = idle_queues_.step(*engine_, now, now_us_, waited_for);
+  if (forgotten.empty()) return;
+  unhanded_rows_ += forgotten.size();
+  open_entry().entry.commands.emplace_back(command::ForgetQueues{std::move(forgotten)});
 }
 
 /// What is due stays due until the tick is applied. A leader that nobody follows must not fill its
@@ -174,11 +254,8 @@ bool Driver::is_ticking() const {
 void Driver::append(Waiter waiter, std::size_t bytes, std::string_view woken_for) {
   Proposal& proposal = open_entry();
   auto& commands = waiter.call->commands;
-  const auto* grant = waiter.call->grant.get();
-  if (grant != nullptr && !grant->all_queues &&
-      std::any_of(commands.begin(), commands.end(), names_by_id))
-    proposal.entry.commands.emplace_back(command::Restrict{
-        .queues = grant->queues, .commands = static_cast<std::uint32_t>(commands.size())});
+  if (const auto key = restricted_key(*waiter.call); !key.is_nil())
+    proposal.entry.commands.emplace_back(restriction(key, *waiter.call));
   Part part{.waiter = {},
             .first = proposal.entry.commands.size(),
             .count = commands.size(),
@@ -196,6 +273,7 @@ void Driver::append(Waiter waiter, std::size_t bytes, std::string_view woken_for
   part.waiter = std::move(waiter);
   proposal.parts.push_back(std::move(part));
   proposal.bytes += bytes;
+  unhanded_bytes_ += bytes;
   if (proposal.bytes >= options_.bounds.entry_bytes) close_entry();
 }
 
@@ -206,24 +284,45 @@ void Driver::close_entry() {
   enqueued_.clear();
 }
 
-/// Takes the first waiter of `queue` after `after` into the open entry.
-bool Driver::attach_one(std::string_view queue, Ticket& after, Wake* wake, std::uint32_t& wanted) {
-  while (const auto ticket = waiters_.first_for(queue, after)) {
-    after = *ticket;
-    auto waiter = waiters_.remove(*ticket);
-    if (has_gone(*waiter->call)) {
-      give_empty(*std::move(waiter));
+/// The first waiter of `queue` after `after`, whose client is still there. Nothing: there is none,
+/// or, while `found` is not complete, it is not known yet.
+std::optional<Waiter> Driver::next_waiter(std::string_view queue, Ticket& after,
+                                          WaitersFound& found) {
+  while (waiters_left_ > 0 && waiters_.find_first(queue, after, found, globs_left_)) {
+    if (found.first.empty()) {
+      if (!found.more) return std::nullopt;
+      found = {};
       continue;
     }
-    wanted += std::get<command::Claim>(waiter->call->commands.back()).count;
-    if (wake != nullptr) ++wake->under_way;
-    append(*std::move(waiter), 0, wake != nullptr ? queue : std::string_view());
-    return true;
+    after = *found.first.begin();
+    found.first.erase(found.first.begin());
+    auto waiter = waiters_.remove(after);
+    if (!waiter) continue;
+    if (!waiter->call->has_hung_up()) {
+      --waiters_left_;
+      return waiter;
+    }
+    give_empty(*std::move(waiter));
   }
-  return false;
+  return std::nullopt;
 }
 
-/// One waiter for each job that the entry brings, as far as there are any.
+/// Takes a waiter into the open entry; how many jobs it wants.
+std::uint32_t Driver::attach(Waiter waiter, std::string_view queue, Wake* wake) {
+  const auto wanted = std::get<command::Claim>(waiter.call->commands.back()).count;
+  if (!is_prepared(*waiter.call, names_left_)) {
+    // Queues have come since it began to wait, and it is not the only one: as if it had just come.
+    waiter.call->wait.ms = std::max<std::int64_t>(waiter.deadline_us - now_us_, 0) / 1000;
+    preparing_.push_back({.call = std::move(waiter.call), .bytes = 0});
+    return wanted;
+  }
+  if (wake != nullptr) ++wake->under_way;
+  append(std::move(waiter), 0, wake != nullptr ? queue : std::string_view());
+  return wanted;
+}
+
+/// One waiter for each job that the entry brings, as far as there are any. Those that are not found
+/// in time are woken when the entry is applied.
 void Driver::attach_waiters() {
   if (draining_) return;
   // The names are views into the entry's own commands, which do not move while it is open: their
@@ -231,21 +330,42 @@ void Driver::attach_waiters() {
   const auto enqueued = std::exchange(enqueued_, {});
   for (const auto& [queue, jobs] : enqueued) {
     Ticket after = 0;
-    std::uint32_t wanted = 0;
-    while (wanted < jobs && attach_one(queue, after, nullptr, wanted)) {
+    WaitersFound found;
+    for (std::uint32_t wanted = 0; wanted < jobs;) {
+      auto waiter = next_waiter(queue, after, found);
+      if (!waiter) break;
+      wanted += attach(*std::move(waiter), queue, nullptr);
     }
   }
 }
 
 void Driver::attach_woken() {
-  if (draining_ || !may_write()) return;
-  for (auto& [queue, wake] : wakes_) {
-    if (wake.under_way > 0) continue;
-    const auto pending = engine_->demand(queue).pending;
-    std::uint32_t wanted = 0;
-    for (std::size_t n = 0; n < wake.burst && wanted < pending; ++n)
-      if (!attach_one(queue, wake.after, &wake, wanted)) break;
+  if (draining_) return wakes_.clear();
+  if (!may_write()) return;
+  auto it = wakes_.upper_bound(last_wake_);
+  for (auto left = std::min(wakes_.size(), kWakesPerTurn); left > 0; --left) {
+    if (it == wakes_.end()) it = wakes_.begin();
+    if (globs_left_ == 0 || waiters_left_ == 0) return;
+    last_wake_ = it->first;
+    const bool over = it->second.under_way == 0 && !try_waiters(it->first, it->second);
+    it = over ? wakes_.erase(it) : std::next(it);
   }
+}
+
+/// Whether there is anything left to wait for. When all that were woken are back, whoever found
+/// nothing ends the trying, unless another worker may find more.
+bool Driver::try_waiters(std::string_view queue, Wake& wake) {
+  const auto demand = engine_->demand(queue);
+  if (demand.pending == 0 || (wake.in_vain && !demand.picky)) return false;
+  wake.in_vain = false;
+  std::uint64_t wanted = 0;
+  for (std::size_t n = 0; n < wake.burst && wanted < demand.pending; ++n) {
+    auto waiter = next_waiter(queue, wake.after, wake.found);
+    if (!waiter) break;
+    wanted += attach(*std::move(waiter), queue, &wake);
+  }
+  wake.burst = std::min(wake.burst * 2, kMostAtOnce);
+  return wake.under_way > 0 || !wake.found.exhausted();
 }
 
 /// One that was woken has been answered, or was not tried after all.
@@ -255,24 +375,6 @@ void Driver::untry(const Part& part, bool in_vain) {
   if (found == wakes_.end()) return;
   if (found->second.under_way > 0) --found->second.under_way;
   found->second.in_vain = found->second.in_vain || in_vain;
-}
-
-/// When all that were woken are back: whoever found nothing ends the trying, unless another worker
-/// may find more.
-void Driver::settle_wakes() {
-  for (auto it = wakes_.begin(); it != wakes_.end();) {
-    Wake& wake = it->second;
-    if (wake.under_way > 0) {
-      ++it;
-      continue;
-    }
-    const auto demand = engine_->demand(it->first);
-    const bool over = demand.pending == 0 || (wake.in_vain && !demand.picky) ||
-                      !waiters_.first_for(it->first, wake.after);
-    wake.in_vain = false;
-    wake.burst = std::min(wake.burst * 2, kMostAtOnce);
-    it = over ? wakes_.erase(it) : std::next(it);
-  }
 }
 
 }  // namespace jobbie::node

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "call/bell.hpp"
 #include "call/event_feed.hpp"
@@ -17,6 +18,8 @@ struct Shared {
   std::atomic<bool> has_leader = false;
   std::atomic<bool> log_has_room = true;
   std::atomic<bool> store_is_well = true;
+  std::atomic<std::uint64_t> memory_room = 0;  ///< bytes that new jobs may still take
+  std::atomic<std::int64_t> log_time_ms = 0;
 };
 
 }  // namespace jobbie::node

@@ -12,7 +12,13 @@ namespace {
 constexpr std::int64_t kUpkeepUs = 500'000;   ///< cutting the log, clients that have gone
 constexpr std::int64_t kStorePollUs = 5'000;  ///< while the store is busy and something waits
 constexpr std::chrono::milliseconds kStorePatience{2};
-constexpr std::uint64_t kRowsAtOnce = 20'000;  ///< a hand-over need not wait for its time
+/// A hand-over need not wait for its time, nor, when it has become this large, for the store: it
+/// takes the longer, the more there is.
+constexpr std::uint64_t kRowsAtOnce = 5'000;
+constexpr std::uint64_t kMostRowsAtOnce = 20'000;
+/// Of waiting fetches, in one go.
+constexpr std::size_t kLookedAtOnce = 20'000;
+constexpr std::size_t kExpiredAtOnce = 2'000;
 
 }  // namespace
 
@@ -33,11 +39,17 @@ void Driver::give_empty(Waiter waiter) {
 void Driver::expire_waiters(bool draining) {
   if (draining)
     for (auto& waiter : waiters_.take_all()) give_empty(std::move(waiter));
-  while (auto waiter = waiters_.take_expired(now_us_)) give_empty(*std::move(waiter));
+  for (std::size_t left = kExpiredAtOnce; left > 0; --left) {
+    auto waiter = waiters_.take_expired(now_us_);
+    if (!waiter) break;
+    give_empty(*std::move(waiter));
+  }
 }
 
 bool Driver::store_is_behind() const {
-  return unhanded_rows_ + store_->lag().rows > options_.bounds.unstored_rows;
+  const auto lag = store_->lag();
+  return unhanded_rows_ + lag.rows > options_.bounds.unstored_rows ||
+         lag.bytes > options_.bounds.unstored_bytes;
 }
 
 bool Driver::wait_for_store() {
@@ -48,16 +60,14 @@ bool Driver::wait_for_store() {
   return store_is_behind();
 }
 
-bool Driver::disk_is_full(std::size_t bytes) const {
-  return store_is_stuck_ || !log_->has_room(bytes + options_.bounds.entry_bytes);
-}
-
-bool Driver::may_write() const { return serving_ && !disk_is_full(0); }
+bool Driver::may_write() { return serving_ && !is_unsafe() && !disk_is_full({}); }
 
 base::Result<void> Driver::upkeep() {
   const auto now = clock_.steady_us();
-  if (unhanded_rows_ > 0 && store_->wants_more() &&
-      (now >= next_hand_over_us_ || unhanded_rows_ >= kRowsAtOnce))
+  const bool is_time = now >= next_hand_over_us_ || unhanded_rows_ >= kRowsAtOnce ||
+                       unhanded_bytes_ >= options_.bounds.unstored_bytes / 4;
+  if (unhanded_rows_ > 0 &&
+      ((is_time && store_->wants_more()) || unhanded_rows_ >= kMostRowsAtOnce))
     hand_over();
   if (now >= next_tick_us_) {
     next_tick_us_ = now + options_.election_timeout.ms * 1000 /
@@ -73,23 +83,25 @@ base::Result<void> Driver::upkeep() {
   }
   if (now < next_upkeep_us_) return {};
   next_upkeep_us_ = now + kUpkeepUs;
-  for (auto& waiter : waiters_.take_hung_up()) give_empty(std::move(waiter));
+  for (auto& waiter : waiters_.take_hung_up(kLookedAtOnce)) give_empty(std::move(waiter));
   answer_watchers();
   outbox_.send();
-  const bool full = std::exchange(refused_for_room_, false) || disk_is_full(0);
-  if (full != was_full_ && options_.journal != nullptr)
-    options_.journal->write(full ? base::Level::error : base::Level::info,
-                            full ? "disk_full" : "disk_has_room",
-                            {{"data_dir", std::string_view(options_.data_dir)}});
-  was_full_ = full;
+  keep_files();
+  note_room();
+  report_memory();
   note_removal();
+  note_clock();
   report_trouble();
   note_health();
-  if (const auto index = cut_point(); index > cut_index_) {
-    cut_index_ = index;
-    return log_->cut(index);
-  }
-  return {};
+  return cut_log();
+}
+
+/// What is not known to be in a sound database that the next start finds stays in the log.
+base::Result<void> Driver::cut_log() {
+  const auto index = cut_point();
+  if (index <= cut_index_ || is_unsafe() || !store_->files_in_place()) return {};
+  cut_index_ = index;
+  return log_->cut(index);
 }
 
 /// A line in the journal when the store gets into trouble, and when it is out of it.
@@ -113,6 +125,7 @@ void Driver::hand_over() {
   store_->write(applied_index_, engine_->drain_changes());
   handed_index_ = applied_index_;
   unhanded_rows_ = 0;
+  unhanded_bytes_ = 0;
 }
 
 std::int64_t Driver::patience_us() {
@@ -121,7 +134,8 @@ std::int64_t Driver::patience_us() {
   const bool may_wake = may_act && std::any_of(wakes_.begin(), wakes_.end(), [](const auto& wake) {
                           return wake.second.under_way == 0;
                         });
-  if (!backlog_.empty() || may_wake) return 0;
+  if (!backlog_.empty() || !preparing_.empty() || may_wake) return 0;
+  if (!questions_.empty() || !listing_.empty() || !hash_waiters_.empty()) return 0;
   const auto now = clock_.steady_us();
   std::int64_t until = std::min(next_tick_us_, next_upkeep_us_);
   if (const auto deadline = waiters_.next_deadline_us()) until = std::min(until, *deadline);
@@ -137,12 +151,22 @@ std::int64_t Driver::patience_us() {
 /// Every call comes back, whatever happens.
 void Driver::give_everything_back() {
   for (auto& waiter : waiters_.take_all()) give_empty(std::move(waiter));
+  for (auto& item : std::exchange(preparing_, {})) {
+    if (item.call->replies.empty())
+      give_back(std::move(item.call), call::Trouble::stopping);
+    else
+      give_empty({.call = std::move(item.call)});
+  }
   for (auto& item : std::exchange(backlog_, {}))
     give_back(std::move(item.call), call::Trouble::stopping);
   for (auto& held : std::exchange(held_, {}))
     give_back(std::move(held.call), call::Trouble::stopping);
   for (auto& call : std::exchange(questions_, {}))
     give_back(std::move(call), call::Trouble::stopping);
+  for (auto& call : std::exchange(hash_waiters_, {}))
+    give_back(std::move(call), call::Trouble::stopping);
+  for (auto& listing : std::exchange(listing_, {}))
+    give_back(std::move(listing.call), call::Trouble::stopping);
   for (auto& deferred : std::exchange(deferred_, {}))
     give_back(std::move(deferred.call), call::Trouble::stopping);
   for (auto& proposal : std::exchange(under_way_, {}))
@@ -167,6 +191,9 @@ base::Result<void> Driver::close() {
   give_everything_back();
   if (!broken_) hand_over();
   snapshots_.reset();
+  next_save_us_ = 0;
+  keep_files();
+  if (reopens_) return put_back();
   auto stored = store_->close();
   auto closed = log_->close();
   return stored ? closed : stored;

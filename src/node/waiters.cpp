@@ -1,6 +1,8 @@
 // Waiting fetches in ordered sets: a ticket is both the age and the key.
 #include "node/waiters.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.hpp"
@@ -13,9 +15,16 @@ const command::Claim& claim_of(const Waiter& waiter) {
   return std::get<command::Claim>(waiter.call->commands.back());
 }
 
-void take_earlier(std::optional<Ticket>& best, const std::set<Ticket>& tickets, Ticket after) {
-  const auto it = tickets.upper_bound(after);
-  if (it != tickets.end() && (!best || *it < *best)) best = *it;
+/// Of both, the first.
+void merge_first(std::set<Ticket>& first, const std::set<Ticket>& tickets, Ticket after) {
+  for (auto it = tickets.upper_bound(after); it != tickets.end(); ++it) {
+    if (first.size() == WaitersFound::kMost) {
+      if (*it >= *first.rbegin()) return;
+      if (first.insert(*it).second) first.erase(std::prev(first.end()));
+    } else {
+      first.insert(*it);
+    }
+  }
 }
 
 }  // namespace
@@ -23,7 +32,9 @@ void take_earlier(std::optional<Ticket>& best, const std::set<Ticket>& tickets, 
 Waiters::Tickets& Waiters::list_of(std::string_view name) {
   if (base::is_glob(name)) {
     const auto it = by_glob_.find(name);
-    return it != by_glob_.end() ? it->second : by_glob_[std::string(name)];
+    return it != by_glob_.end()
+               ? it->second.tickets
+               : by_glob_.try_emplace(std::string(name), name).first->second.tickets;
   }
   const auto it = by_queue_.find(name);
   return it != by_queue_.end() ? it->second : by_queue_[std::string(name)];
@@ -61,15 +72,27 @@ std::optional<Waiter> Waiters::remove(Ticket ticket) {
   return waiter;
 }
 
-bool Waiters::any_for(std::string_view queue) const { return first_for(queue, 0).has_value(); }
-
-std::optional<Ticket> Waiters::first_for(std::string_view queue, Ticket after) const {
-  std::optional<Ticket> best;
-  if (const auto it = by_queue_.find(queue); it != by_queue_.end())
-    take_earlier(best, it->second, after);
-  for (const auto& [glob, tickets] : by_glob_)
-    if (base::glob_match(glob, queue)) take_earlier(best, tickets, after);
-  return best;
+bool Waiters::find_first(std::string_view queue, Ticket after, WaitersFound& found,
+                         std::size_t& budget) const {
+  if (found.complete) return true;
+  auto glob = by_glob_.begin();
+  if (found.begun) {
+    glob = by_glob_.lower_bound(found.next_glob);
+  } else {
+    found.begun = true;
+    if (const auto it = by_queue_.find(queue); it != by_queue_.end())
+      merge_first(found.first, it->second, after);
+  }
+  for (; glob != by_glob_.end(); ++glob, --budget) {
+    if (budget == 0) {
+      found.next_glob = glob->first;
+      return false;
+    }
+    if (glob->second.glob.matches(queue)) merge_first(found.first, glob->second.tickets, after);
+  }
+  found.complete = true;
+  found.more = found.first.size() == WaitersFound::kMost;
+  return true;
 }
 
 std::optional<std::int64_t> Waiters::next_deadline_us() const {
@@ -91,10 +114,15 @@ std::vector<Waiter> Waiters::take_if(const std::function<bool(const Waiter&)>& m
   return out;
 }
 
-std::vector<Waiter> Waiters::take_hung_up() {
-  return take_if([](const Waiter& waiter) {
-    return waiter.call->hung_up && waiter.call->hung_up->load(std::memory_order_relaxed);
-  });
+std::vector<Waiter> Waiters::take_hung_up(std::size_t most) {
+  std::vector<Waiter> out;
+  for (most = std::min(most, waiting_.size()); most > 0; --most) {
+    auto next = waiting_.upper_bound(looked_at_);
+    if (next == waiting_.end()) next = waiting_.begin();
+    looked_at_ = next->first;
+    if (next->second.call->has_hung_up()) out.push_back(*remove(looked_at_));
+  }
+  return out;
 }
 
 std::vector<Waiter> Waiters::take_all() {

@@ -54,30 +54,32 @@ void Driver::note_health() {
                                 membership_->linked(leader) && !log_->removed());
   shared_.has_leader.store(led, std::memory_order_relaxed);
   shared_.log_has_room.store(!was_full_, std::memory_order_relaxed);
-  shared_.store_is_well.store(told_trouble_.empty(), std::memory_order_relaxed);
+  shared_.store_is_well.store(told_trouble_.empty() && !is_unsafe(), std::memory_order_relaxed);
 }
 
 void Readers::answer_errors(const call::ErrorsQuery& query, call::Call& call) {
   stats::ErrorGrouping grouping;
-  const auto more =
-      store_.failures(query.queue.view(), kFailuresExamined, [&](store::Failure failure) {
+  const auto more = store_.failures(
+      query.queue.view(), kFailuresExamined,
+      [&](store::Failure failure) {
         grouping.add({.job = failure.job,
                       .queue = std::move(failure.queue),
                       .dead = failure.state == model::State::dead,
                       .error = std::move(failure.error),
                       .at = failure.at});
-      });
+      },
+      is_given_up(call));
   if (more)
     call.answer = grouping.finish(!*more);
   else
-    call.trouble = call::Trouble::unreadable;
+    call.trouble = trouble_of(more.error(), call);
 }
 
 void Readers::answer_logs(const call::LogsQuery& query, call::Call& call) {
   const auto job = store_.job(query.job);
-  auto page = store_.job_log(query.job, query.after, query.limit);
+  auto page = store_.job_log(query.job, query.after, query.limit, is_given_up(call));
   if (!job || !page) {
-    call.trouble = call::Trouble::unreadable;
+    call.trouble = trouble_of(!job ? job.error() : page.error(), call);
     return;
   }
   call::JobLog log;
@@ -97,9 +99,10 @@ void Readers::answer_audit(const call::AuditQuery& query, call::Call& call) {
                             .action = query.action,
                             .target = query.target,
                             .since = query.since,
-                            .until = query.until});
+                            .until = query.until},
+                           is_given_up(call));
   if (!rows) {
-    call.trouble = call::Trouble::unreadable;
+    call.trouble = trouble_of(rows.error(), call);
     return;
   }
   call::AuditPage page;

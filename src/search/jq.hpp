@@ -1,9 +1,11 @@
 // The expressions of `payload_jq`: a safe subset of jq that says yes or no about one JSON text.
 //
 // An expression is parsed once into a short list of nodes and then asked about many payloads. There
-// are no loops, no variables and no backtracking: what a question costs is bounded by the number of
-// nodes (kMaxNodes) times the payload. docs/api.md describes the language and where it differs from
-// jq.
+// are no loops, no variables and no backtracking: each node (kMaxJqNodes) is asked once and passes
+// over the payload once, but for `contains` on arrays, which compares every two elements, and
+// comparisons of nested values, which pass over each level again (base::json::kMaxDepth). Whatever
+// it comes to is counted in a Budget and ends with it. docs/api.md describes the language and where
+// it differs from jq.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +15,8 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "search/budget.hpp"
+#include "search/pattern.hpp"
 #include "search/text_finder.hpp"
 
 namespace jobbie::search {
@@ -25,17 +29,6 @@ inline constexpr std::size_t kMaxJqDepth = 32;
 
 /// The code of every fault; `position` is the byte of the expression at fault.
 inline constexpr std::string_view kBadJq = "bad_jq";
-
-/// A regular expression without choice and repetition: `^`, `$`, `.`, `.*` and characters.
-struct Pattern {
-  struct Piece {
-    std::string bytes;
-    std::vector<bool> any;  ///< which of the bytes stand for any character
-  };
-  std::vector<Piece> pieces;  ///< parted by `.*`
-  bool at_start = false;
-  bool at_end = false;
-};
 
 struct JqNode {
   enum class Kind : std::uint8_t {
@@ -80,11 +73,12 @@ class Jq {
 
   /// Whether the expression gives a value for `json` that is neither null nor false. Where jq
   /// would stop with an error (a number has no fields), the answer is no. `json` should be valid;
-  /// of text that is not, any answer may come, and nothing worse.
-  [[nodiscard]] bool matches(std::string_view json) const;
+  /// of text that is not, any answer may come, and nothing worse. Any answer where the budget is
+  /// over.
+  [[nodiscard]] bool matches(std::string_view json, Budget& budget) const;
   /// The same by walking through every text, also through those that a look at their bytes rules
   /// out.
-  [[nodiscard]] bool walk_matches(std::string_view json) const;
+  [[nodiscard]] bool walk_matches(std::string_view json, Budget& budget) const;
 
   [[nodiscard]] const std::vector<JqNode>& nodes() const { return nodes_; }
   [[nodiscard]] std::uint16_t root() const { return root_; }
@@ -94,16 +88,11 @@ class Jq {
   /// Fills needs_, once the nodes are there.
   void find_needs();
   /// False: the walk would come to no.
-  [[nodiscard]] bool can_match(std::string_view json) const;
+  [[nodiscard]] bool can_match(std::string_view json, Budget& budget) const;
 
   std::vector<JqNode> nodes_;
   std::vector<TextFinder> needs_;  ///< texts that a payload without escapes must contain
   std::uint16_t root_ = 0;
 };
-
-/// The pattern that `text` stands for; an error at the byte that is beyond the subset.
-[[nodiscard]] base::Result<Pattern> parse_pattern(std::string_view text);
-/// Whether it occurs in `text`. Takes time O(|pattern| · |text|) at worst.
-[[nodiscard]] bool occurs(const Pattern& pattern, std::string_view text);
 
 }  // namespace jobbie::search

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <forward_list>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -48,57 +50,87 @@ const char* type_name(JsonKind kind) {
 /// jq's containment: strings by substring, arrays and objects part by part, others by equality.
 /// Beyond jq, an array contains a value that is not an array if an element equals it. Nothing where
 /// jq has an error.
-std::optional<bool> contains(std::string_view a, std::string_view b,
-                             int depth = base::json::kMaxDepth) {
-  const JsonKind kind = kind_of(a);
-  const JsonKind wanted = kind_of(b);
-  std::string_view x;
-  std::string_view y;
-  if (kind == JsonKind::array && wanted != JsonKind::array) {
-    JsonScan scan(a);
-    while (scan.element(x))
-      if (compare_json(x, b) == 0) return true;
+class Containment {
+ public:
+  explicit Containment(Budget& budget) : budget_(budget) {}
+
+  std::optional<bool> contains(std::string_view a, std::string_view b,
+                               int depth = base::json::kMaxDepth) {
+    const JsonKind kind = kind_of(a);
+    const JsonKind wanted = kind_of(b);
+    if (kind == JsonKind::array && wanted != JsonKind::array) return has_element(a, b);
+    if (kind != wanted || depth == 0 || !budget_.spend(b.size())) return std::nullopt;
+    switch (kind) {
+      case JsonKind::string:
+        return has_text(a, b);
+      case JsonKind::array:
+        return has_all_elements(a, b, depth - 1);
+      case JsonKind::object:
+        return has_all_members(a, b, depth - 1);
+      default:
+        return compare_json(a, b, budget_) == 0;
+    }
+  }
+
+ private:
+  bool has_element(std::string_view array, std::string_view value) {
+    JsonScan scan(array);
+    std::string_view element;
+    while (scan.element(element) && budget_.spend(element.size()))
+      if (compare_json(element, value, budget_) == 0) return true;
     return false;
   }
-  if (kind != wanted || depth == 0) return std::nullopt;
-  if (kind == JsonKind::string) {
+
+  bool has_text(std::string_view a, std::string_view b) {
     std::string room_a;
     std::string room_b;
-    return string_of(a, room_a).find(string_of(b, room_b)) != std::string_view::npos;
+    return budget_.spend(a.size()) &&
+           find_text(string_of(a, room_a), string_of(b, room_b), budget_) != std::string_view::npos;
   }
-  if (kind == JsonKind::array) {
+
+  bool has_all_elements(std::string_view a, std::string_view b, int depth) {
     JsonScan all(b);
-    while (all.element(y)) {
+    std::string_view wanted;
+    while (all.element(wanted)) {
       JsonScan any(a);
+      std::string_view element;
       bool found = false;
       // Within arrays other kinds do not contain one another, and that is no error.
-      while (!found && any.element(x))
-        found = kind_of(x) == kind_of(y) && contains(x, y, depth - 1).value_or(false);
+      while (!found && any.element(element)) {
+        if (!budget_.spend(element.size() + 1)) return false;
+        found =
+            kind_of(element) == kind_of(wanted) && contains(element, wanted, depth).value_or(false);
+      }
       if (!found) return false;
     }
     return true;
   }
-  if (kind == JsonKind::object) {
+
+  bool has_all_members(std::string_view a, std::string_view b, int depth) {
     JsonScan all(b);
     std::string_view name;
+    std::string_view wanted;
     std::string room;
-    while (all.member(name, y)) {
-      const auto mine = member_of(a, unquoted(name, room));
-      if (!mine || kind_of(*mine) != kind_of(y) || !contains(*mine, y, depth - 1).value_or(false))
+    while (all.member(name, wanted)) {
+      const auto mine = member_of(a, unquoted(name, room), budget_);
+      if (!mine || kind_of(*mine) != kind_of(wanted) ||
+          !contains(*mine, wanted, depth).value_or(false))
         return false;
     }
     return true;
   }
-  return compare_json(a, b) == 0;
-}
+
+  Budget& budget_;
+};
 
 class Evaluation {
  public:
-  explicit Evaluation(const Jq& jq) : nodes_(jq.nodes()) {}
+  Evaluation(const Jq& jq, Budget& budget) : nodes_(jq.nodes()), budget_(budget) {}
 
   Value eval(std::uint16_t at, std::string_view input) {
     using Kind = JqNode::Kind;
     const JqNode& node = nodes_[at];
+    if (budget_.over()) return std::nullopt;
     switch (node.kind) {
       case Kind::identity:
         return input;
@@ -143,7 +175,7 @@ class Evaluation {
     const Value left = eval(node.left, input);
     const Value right = eval(node.right, input);
     if (!left || !right) return std::nullopt;
-    const int order = compare_json(*left, *right);
+    const int order = compare_json(*left, *right, budget_);
     switch (node.kind) {
       case JqNode::Kind::equal:
         return word(order == 0);
@@ -165,7 +197,7 @@ class Evaluation {
     const JsonKind kind = kind_of(of);
     switch (node.kind) {
       case JqNode::Kind::field:
-        if (kind == JsonKind::object) return member_of(of, node.text).value_or(kNull);
+        if (kind == JsonKind::object) return member_of(of, node.text, budget_).value_or(kNull);
         return kind == JsonKind::null ? Value(kNull) : std::nullopt;
       case JqNode::Kind::index:
         if (kind == JsonKind::array) return element(of, node.number);
@@ -179,9 +211,9 @@ class Evaluation {
       case JqNode::Kind::downcase:
         return downcase(of, kind);
       case JqNode::Kind::test: {
-        if (kind != JsonKind::string) return std::nullopt;
+        if (kind != JsonKind::string || !budget_.spend(of.size())) return std::nullopt;
         std::string room;
-        return word(occurs(node.pattern, string_of(of, room)));
+        return word(occurs(node.pattern, string_of(of, room), budget_));
       }
       default:
         break;
@@ -190,41 +222,43 @@ class Evaluation {
     return argument ? with_argument(node, of, kind, *argument) : argument;
   }
 
-  static Value with_argument(const JqNode& node, std::string_view of, JsonKind kind,
-                             std::string_view argument) {
+  Value with_argument(const JqNode& node, std::string_view of, JsonKind kind,
+                      std::string_view argument) {
     std::string room_of;
     std::string room;
     if (node.kind == JqNode::Kind::contains) {
-      const auto found = contains(of, argument);
+      const auto found = Containment(budget_).contains(of, argument);
       return found ? Value(word(*found)) : std::nullopt;
     }
     const bool named = kind_of(argument) == JsonKind::string;
     if (node.kind == JqNode::Kind::has) {
       if (kind == JsonKind::object && named)
-        return word(member_of(of, string_of(argument, room)).has_value());
+        return word(member_of(of, string_of(argument, room), budget_).has_value());
       if (kind != JsonKind::array || kind_of(argument) != JsonKind::number) return std::nullopt;
       return word(compare_numbers(argument, "0") >= 0 &&
-                  compare_numbers(argument, std::to_string(count_of(of))) < 0);
+                  compare_numbers(argument, std::to_string(count_of(of, budget_))) < 0);
     }
-    if (kind != JsonKind::string || !named) return std::nullopt;
+    if (kind != JsonKind::string || !named || !budget_.spend(of.size() + argument.size()))
+      return std::nullopt;
     const std::string_view text = string_of(of, room_of);
     const std::string_view part = string_of(argument, room);
     return word(node.kind == JqNode::Kind::starts_with ? text.starts_with(part)
                                                        : text.ends_with(part));
   }
 
-  static Value element(std::string_view array, std::int64_t number) {
-    if (number < 0) number += static_cast<std::int64_t>(count_of(array));
+  Value element(std::string_view array, std::int64_t number) {
+    if (number < 0) number += static_cast<std::int64_t>(count_of(array, budget_));
     if (number < 0) return kNull;
     JsonScan scan(array);
     std::string_view value;
-    for (std::int64_t i = 0; scan.element(value); ++i)
+    for (std::int64_t i = 0; scan.element(value) && budget_.spend(value.size() + 1); ++i)
       if (i == number) return value;
     return kNull;
   }
 
   Value length(std::string_view of, JsonKind kind) {
     std::string room;
+    if (!budget_.spend(of.size())) return std::nullopt;
     switch (kind) {
       case JsonKind::null:
         return "0";
@@ -234,62 +268,43 @@ class Evaluation {
         return of.front() == '-' ? of.substr(1) : of;
       case JsonKind::array:
       case JsonKind::object:
-        return keep(std::to_string(count_of(of)));
+        return keep(std::to_string(count_of(of, budget_)));
       default:
         return std::nullopt;
     }
   }
 
   Value downcase(std::string_view of, JsonKind kind) {
-    if (kind != JsonKind::string) return std::nullopt;
+    if (kind != JsonKind::string || !budget_.spend(of.size())) return std::nullopt;
+    // Each string of the payload is kept once at most, or an expression could hold it many times.
+    for (const auto& [text, small] : in_small_letters_)
+      if (text == of.data()) return small;
     std::string room;
     std::string text(string_of(of, room));
+    const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+    if (std::none_of(text.begin(), text.end(), is_capital)) return of;
     for (char& c : text)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return keep(base::json::quote(text));
+      if (is_capital(c)) c = static_cast<char>(c - 'A' + 'a');
+    return in_small_letters_.emplace_back(of.data(), keep(base::json::quote(text))).second;
   }
 
   std::string_view keep(std::string text) { return kept_.emplace_front(std::move(text)); }
 
   const std::vector<JqNode>& nodes_;
+  Budget& budget_;
   std::forward_list<std::string> kept_;  ///< values that stand nowhere else; views of them hold
+  /// By where they stand: strings, and what they are in small letters.
+  std::vector<std::pair<const char*, std::string_view>> in_small_letters_;
 };
-
-bool piece_at(const Pattern::Piece& piece, std::string_view text, std::size_t at) {
-  for (std::size_t i = 0; i < piece.bytes.size(); ++i)
-    if (!piece.any[i] && piece.bytes[i] != text[at + i]) return false;
-  return true;
-}
-
-std::size_t find_piece(const Pattern::Piece& piece, std::string_view text, std::size_t from) {
-  for (std::size_t at = from; at + piece.bytes.size() <= text.size(); ++at)
-    if (piece_at(piece, text, at)) return at;
-  return std::string_view::npos;
-}
 
 }  // namespace
 
-bool occurs(const Pattern& pattern, std::string_view text) {
-  std::size_t from = 0;
-  for (std::size_t i = 0; i < pattern.pieces.size(); ++i) {
-    const auto& piece = pattern.pieces[i];
-    if (from + piece.bytes.size() > text.size()) return false;
-    const std::size_t at_end = text.size() - piece.bytes.size();
-    const bool first = i == 0 && pattern.at_start;
-    if (i + 1 == pattern.pieces.size() && pattern.at_end)
-      return (!first || at_end == 0) && piece_at(piece, text, at_end);
-    const std::size_t at = first ? (piece_at(piece, text, 0) ? 0 : std::string_view::npos)
-                                 : find_piece(piece, text, from);
-    if (at == std::string_view::npos) return false;
-    from = at + piece.bytes.size();
-  }
-  return true;
+bool Jq::matches(std::string_view json, Budget& budget) const {
+  return can_match(json, budget) && walk_matches(json, budget);
 }
 
-bool Jq::matches(std::string_view json) const { return can_match(json) && walk_matches(json); }
-
-bool Jq::walk_matches(std::string_view json) const {
-  const Value value = Evaluation(*this).eval(root_, trimmed(json));
+bool Jq::walk_matches(std::string_view json, Budget& budget) const {
+  const Value value = Evaluation(*this, budget).eval(root_, trimmed(json));
   return value && is_truthy(*value);
 }
 

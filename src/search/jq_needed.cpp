@@ -154,11 +154,11 @@ void Jq::find_needs() {
   needs_ = needs.take();
 }
 
-bool Jq::can_match(std::string_view json) const {
+bool Jq::can_match(std::string_view json, Budget& budget) const {
   for (const auto& need : needs_) {
-    if (need.in(json)) continue;
+    if (need.in(json, budget)) continue;
     // Missing as it is; with escapes it may still be there.
-    return json.find('\\') != std::string_view::npos;
+    return !budget.over() && json.find('\\') != std::string_view::npos;
   }
   return true;
 }

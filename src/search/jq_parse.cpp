@@ -340,40 +340,4 @@ Jq Jq::member_equals(std::string_view key, std::string_view value) {
   return jq;
 }
 
-base::Result<Pattern> parse_pattern(std::string_view text) {
-  constexpr std::string_view kBeyond = "*+?()[]{}|^$";
-  Pattern out;
-  if (text.starts_with('^')) {
-    out.at_start = true;
-    text.remove_prefix(1);
-  }
-  out.pieces.emplace_back();
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    Pattern::Piece& piece = out.pieces.back();
-    char c = text[i];
-    if (c == '$' && i + 1 == text.size()) {
-      out.at_end = true;
-      break;
-    }
-    const bool any = c == '.';
-    if (any && i + 1 < text.size() && text[i + 1] == '*') {
-      ++i;
-      out.pieces.emplace_back();
-      continue;
-    }
-    const bool escaped = c == '\\' && i + 1 < text.size() && !is_name(text[i + 1]);
-    if (escaped) c = text[++i];
-    if (!escaped && (c == '\\' || kBeyond.find(c) != std::string_view::npos))
-      return std::unexpected(base::Error{
-          .code = std::string(kBadJq),
-          .message = fmt::format("test knows characters, \".\", \".*\", \"^\" and \"$\", not "
-                                 "\"{}\" (write \"\\\\{}\" for the character itself)",
-                                 c, c),
-          .position = i});
-    piece.bytes.push_back(c);
-    piece.any.push_back(any);
-  }
-  return out;
-}
-
 }  // namespace jobbie::search

@@ -12,7 +12,8 @@ namespace {
 bool matches(std::string_view expression, std::string_view json) {
   const auto jq = Jq::parse(expression);
   EXPECT_TRUE(jq.has_value()) << expression << ": " << jq.error().message;
-  return jq && jq->matches(json);
+  UnlimitedBudget budget;
+  return jq && jq->matches(json, budget);
 }
 
 constexpr std::string_view kPayload =
@@ -97,6 +98,12 @@ TEST(Jq, Functions) {
   EXPECT_TRUE(matches(".text | length == 5", kPayload));
   EXPECT_TRUE(matches(R"(.items | type == "array")", kPayload));
   EXPECT_TRUE(matches(R"(.x | ascii_downcase == "abc")", R"({"x":"aBC"})"));
+  EXPECT_TRUE(
+      matches(R"(.x | ascii_downcase | ascii_downcase == "abc\n")", R"({"x":"\u0041BC\n"})"));
+  EXPECT_TRUE(
+      matches(R"((.x | ascii_downcase) == (.y | ascii_downcase))", R"({"x":"aB","y":"Ab"})"));
+  EXPECT_TRUE(
+      matches(R"((.x | ascii_downcase) == (.x | ascii_downcase))", R"({"x":"aB","y":"Ab"})"));
   EXPECT_TRUE(matches(". | length == 2", R"({"a":1,"a":2,"b":3})"));
   EXPECT_TRUE(matches(".a == 2", R"({"a":1,"a":2,"b":3})"));
 }
@@ -153,10 +160,11 @@ TEST(Jq, ExpressionsAreBounded) {
 
 TEST(Jq, MemberEquals) {
   const auto tag = Jq::member_equals("te\"nant", R"("acme")");
-  EXPECT_TRUE(tag.matches(R"({"te\"nant":"acme"})"));
-  EXPECT_FALSE(tag.matches(R"({"te\"nant":"acm"})"));
-  EXPECT_FALSE(tag.matches("{}"));
-  EXPECT_FALSE(tag.matches("null"));
+  UnlimitedBudget budget;
+  EXPECT_TRUE(tag.matches(R"({"te\"nant":"acme"})", budget));
+  EXPECT_FALSE(tag.matches(R"({"te\"nant":"acm"})", budget));
+  EXPECT_FALSE(tag.matches("{}", budget));
+  EXPECT_FALSE(tag.matches("null", budget));
 }
 
 }  // namespace

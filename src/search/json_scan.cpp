@@ -199,50 +199,86 @@ int sign_of(int order) { return order < 0 ? -1 : order > 0 ? 1 : 0; }
 
 using Members = std::vector<std::pair<std::string, std::string_view>>;
 
+bool has_lesser_name(const Members::value_type& a, const Members::value_type& b) {
+  return a.first < b.first;
+}
+
+/// Members sorted in one go.
+constexpr std::size_t kSortedAtOnce = 4096;
+/// What sorting costs for each of them, in steps.
+constexpr std::uint64_t kSortSteps = 16;
+
+/// In parts, since an object may have millions of members. Those of one name keep their order.
+/// False: the budget is over.
+bool sort_by_name(Members& members, Budget& budget) {
+  const auto at = [&](std::size_t i) {
+    return members.begin() + static_cast<std::ptrdiff_t>(std::min(i, members.size()));
+  };
+  for (std::size_t i = 0; i < members.size(); i += kSortedAtOnce) {
+    std::stable_sort(at(i), at(i + kSortedAtOnce), has_lesser_name);
+    if (!budget.spend(kSortSteps * std::min(kSortedAtOnce, members.size() - i))) return false;
+  }
+  for (std::size_t size = kSortedAtOnce; size < members.size(); size *= 2) {
+    for (std::size_t i = 0; i + size < members.size(); i += 2 * size) {
+      std::inplace_merge(at(i), at(i + size), at(i + 2 * size), has_lesser_name);
+      if (!budget.spend(kSortSteps * 2 * size)) return false;
+    }
+  }
+  return true;
+}
+
 /// By name, the last value of each.
-Members members_of(std::string_view object) {
+Members members_of(std::string_view object, Budget& budget) {
   Members out;
   JsonScan scan(object);
   std::string_view name;
   std::string_view value;
   std::string room;
-  while (scan.member(name, value)) out.emplace_back(unquoted(name, room), value);
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  Members unique;
-  for (auto& member : out) {
-    if (!unique.empty() && unique.back().first == member.first) unique.pop_back();
-    unique.push_back(std::move(member));
+  while (scan.member(name, value)) {
+    out.emplace_back(unquoted(name, room), value);
+    if (!budget.spend(name.size() + value.size() + kSortSteps)) return {};
   }
-  return unique;
+  if (out.size() < 2) return out;
+  if (!sort_by_name(out, budget)) return {};
+  // Of each name the last.
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < out.size(); ++i) {
+    if (out[i].first != out[kept].first) ++kept;
+    if (i != kept) out[kept] = std::move(out[i]);
+  }
+  out.resize(kept + 1);
+  return out;
 }
 
-int compare_values(std::string_view a, std::string_view b, int depth);
+int compare_values(std::string_view a, std::string_view b, int depth, Budget& budget);
 
-int compare_objects(std::string_view a, std::string_view b, int depth) {
-  const Members left = members_of(a);
-  const Members right = members_of(b);
+int compare_objects(std::string_view a, std::string_view b, int depth, Budget& budget) {
+  const Members left = members_of(a, budget);
+  const Members right = members_of(b, budget);
+  if (budget.over()) return 0;
   const auto names = std::lexicographical_compare_three_way(
       left.begin(), left.end(), right.begin(), right.end(),
       [](const auto& x, const auto& y) { return x.first.compare(y.first) <=> 0; });
   if (names != 0) return sign_of(names);
-  for (std::size_t i = 0; i < left.size(); ++i)
-    if (const int order = compare_values(left[i].second, right[i].second, depth); order != 0)
+  for (std::size_t i = 0; i < left.size() && !budget.over(); ++i)
+    if (const int order = compare_values(left[i].second, right[i].second, depth, budget);
+        order != 0)
       return order;
   return 0;
 }
 
-int compare_arrays(std::string_view a, std::string_view b, int depth) {
+int compare_arrays(std::string_view a, std::string_view b, int depth, Budget& budget) {
   JsonScan left(a);
   JsonScan right(b);
   std::string_view x;
   std::string_view y;
-  while (true) {
+  while (!budget.over()) {
     const bool more_left = left.element(x);
     const bool more_right = right.element(y);
     if (!more_left || !more_right) return int{more_left} - int{more_right};
-    if (const int order = compare_values(x, y, depth); order != 0) return order;
+    if (const int order = compare_values(x, y, depth, budget); order != 0) return order;
   }
+  return 0;
 }
 
 int rank(std::string_view json, JsonKind kind) {
@@ -262,10 +298,11 @@ int rank(std::string_view json, JsonKind kind) {
   }
 }
 
-int compare_values(std::string_view a, std::string_view b, int depth) {
+int compare_values(std::string_view a, std::string_view b, int depth, Budget& budget) {
   const JsonKind kind_a = kind_of(a);
   const JsonKind kind_b = kind_of(b);
   if (const int order = rank(a, kind_a) - rank(b, kind_b); order != 0) return sign_of(order);
+  if (!budget.spend(a.size() + b.size())) return 0;
   if (depth == 0) return sign_of(a.compare(b));  // deeper than any JSON that was taken in
   std::string room_a;
   std::string room_b;
@@ -275,9 +312,9 @@ int compare_values(std::string_view a, std::string_view b, int depth) {
     case JsonKind::string:
       return sign_of(string_of(a, room_a).compare(string_of(b, room_b)));
     case JsonKind::array:
-      return compare_arrays(a, b, depth - 1);
+      return compare_arrays(a, b, depth - 1, budget);
     case JsonKind::object:
-      return compare_objects(a, b, depth - 1);
+      return compare_objects(a, b, depth - 1, budget);
     default:
       return 0;
   }
@@ -352,26 +389,35 @@ std::string_view string_of(std::string_view json, std::string& room) {
   return unquoted(json.substr(1, json.size() - 2), room);
 }
 
-std::optional<std::string_view> member_of(std::string_view object, std::string_view name) {
+std::optional<std::string_view> member_of(std::string_view object, std::string_view name,
+                                          Budget& budget) {
+  constexpr std::ptrdiff_t kBytesAtOnce = std::ptrdiff_t{16} << 10;
   const char* const begin = object.data();
   const char* const end = begin + object.size();
+  const char* counted = begin;
   std::optional<std::string_view> found;
   std::string room;
   Member member;
   for (const char* p = object.empty() ? end : begin + 1;;) {
     p = take_member(begin, p, end, member);
-    if (p == nullptr) return found;
+    if (p == nullptr) break;
     if (member.escapes ? unquoted(member.name, room) == name : member.name == name)
       found = member.value;
+    if (p - counted < kBytesAtOnce) continue;
+    if (!budget.spend(static_cast<std::uint64_t>(p - counted))) return std::nullopt;
+    counted = p;
   }
+  budget.spend(static_cast<std::uint64_t>(end - counted));
+  return found;
 }
 
-std::uint64_t count_of(std::string_view object_or_array) {
-  if (kind_of(object_or_array) == JsonKind::object) return members_of(object_or_array).size();
+std::uint64_t count_of(std::string_view object_or_array, Budget& budget) {
+  if (kind_of(object_or_array) == JsonKind::object)
+    return members_of(object_or_array, budget).size();
   JsonScan scan(object_or_array);
   std::uint64_t count = 0;
   std::string_view value;
-  while (scan.element(value)) ++count;
+  while (scan.element(value) && budget.spend(value.size() + 1)) ++count;
   return count;
 }
 
@@ -389,10 +435,12 @@ int compare_numbers(std::string_view a, std::string_view b) {
   return left.negative ? -order : order;
 }
 
-int compare_json(std::string_view a, std::string_view b) {
-  if (kind_of(a) == JsonKind::number && kind_of(b) == JsonKind::number)
+int compare_json(std::string_view a, std::string_view b, Budget& budget) {
+  if (kind_of(a) == JsonKind::number && kind_of(b) == JsonKind::number) {
+    budget.spend(a.size() + b.size());
     return compare_numbers(a, b);
-  return compare_values(a, b, base::json::kMaxDepth);
+  }
+  return compare_values(a, b, base::json::kMaxDepth, budget);
 }
 
 }  // namespace jobbie::search

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/json_reader.hpp"
+#include "search/budget.hpp"
 
 namespace jobbie::search {
 
@@ -42,14 +43,16 @@ class JsonScan {
 /// The same of a text that stands between quotes.
 [[nodiscard]] std::string_view unquoted(std::string_view inside, std::string& room);
 
+// Of these, any answer where the budget is over.
+
 /// The value of the last member of that name.
 [[nodiscard]] std::optional<std::string_view> member_of(std::string_view object,
-                                                        std::string_view name);
-[[nodiscard]] std::uint64_t count_of(std::string_view object_or_array);
+                                                        std::string_view name, Budget& budget);
+[[nodiscard]] std::uint64_t count_of(std::string_view object_or_array, Budget& budget);
 
 /// The order that jq documents: null, false, true, numbers, strings, arrays, objects. Numbers are
 /// compared exactly, whatever their size: 1.0 is 1, and 2^53 is not 2^53+1. -1, 0 or 1.
-[[nodiscard]] int compare_json(std::string_view a, std::string_view b);
+[[nodiscard]] int compare_json(std::string_view a, std::string_view b, Budget& budget);
 [[nodiscard]] int compare_numbers(std::string_view a, std::string_view b);
 
 }  // namespace jobbie::search

@@ -43,17 +43,25 @@ class Translator {
   }
   std::string predicate(Predicate predicate, std::string_view column) {
     out_.indexed = false;
+    return indexed_predicate(std::move(predicate), column);
+  }
+  /// Of a column that stands in an index.
+  std::string indexed_predicate(Predicate predicate, std::string_view column) {
     out_.predicates.push_back(std::move(predicate));
     return "holds(" + std::to_string(out_.predicates.size() - 1) + ", " + std::string(column) + ")";
   }
 
   void queue(const std::string& queue) {
     if (queue.empty()) return;
-    if (base::is_glob(queue)) {
-      if (queue != "*") compare(indexed("j.queue"), "GLOB", queue);
-    } else {
-      compare(indexed("j.queue"), "=", queue);
+    if (!base::is_glob(queue)) return compare(indexed("j.queue"), "=", queue);
+    if (queue == "*") return;
+    std::string prefix = queue.substr(0, queue.find_first_of("*?"));
+    if (!prefix.empty()) {
+      compare(indexed("j.queue"), ">=", prefix);
+      ++prefix.back();  // names are ASCII
+      compare(indexed("j.queue"), "<", std::move(prefix));
     }
+    condition(indexed_predicate(QueueGlob{queue}, "j.queue"));
   }
 
   void states(const Filter& filter) {
@@ -167,10 +175,19 @@ bool is_of(const ErrorGroupFinder& group, std::string_view text) {
 
 }  // namespace
 
-bool holds(const Predicate& predicate, std::string_view text) {
-  if (const auto* jq = std::get_if<Jq>(&predicate)) return jq->matches(text);
-  if (const auto* group = std::get_if<ErrorGroupFinder>(&predicate)) return is_of(*group, text);
-  return std::get<TextFinder>(predicate).in(text);
+bool holds(const Predicate& predicate, std::string_view text, Budget& budget) {
+  // Getting the text out of the file costs something too, and so does asking.
+  constexpr std::uint64_t kStepsOfCall = 64;
+  if (!budget.spend(kStepsOfCall + text.size() / 8)) return false;
+  if (const auto* jq = std::get_if<Jq>(&predicate)) return jq->matches(text, budget);
+  if (const auto* finder = std::get_if<TextFinder>(&predicate)) return finder->in(text, budget);
+  if (const auto* glob = std::get_if<QueueGlob>(&predicate)) {
+    budget.spend(glob->pattern.size() * text.size());
+    return base::glob_match(glob->pattern, text);
+  }
+  // Of quoted texts within an error each may be looked at to its end.
+  budget.spend(model::kTellingBytes * 16);
+  return is_of(std::get<ErrorGroupFinder>(predicate), text);
 }
 
 Where translate(const Request& request, const SequenceRange& range, Path path) {

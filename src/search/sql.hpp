@@ -18,9 +18,16 @@ struct ErrorGroupFinder {
   std::uint64_t fingerprint = 0;
 };
 
+/// Whether a queue's name fits a glob. SQLite's own GLOB takes time that is exponential in the
+/// number of stars.
+struct QueueGlob {
+  std::string pattern;
+};
+
 /// What a row is asked that SQL has no words for: `holds(number, text)` in the SQL.
-using Predicate = std::variant<Jq, TextFinder, ErrorGroupFinder>;
-[[nodiscard]] bool holds(const Predicate& predicate, std::string_view text);
+using Predicate = std::variant<Jq, TextFinder, ErrorGroupFinder, QueueGlob>;
+/// Any answer where the budget is over.
+[[nodiscard]] bool holds(const Predicate& predicate, std::string_view text, Budget& budget);
 
 /// The sequences that can match at all, both ends included. Ids, and with them moments of creation,
 /// rise with the sequence: who knows the rows turns `created` into such a range, and translate()

@@ -76,10 +76,11 @@ constexpr std::array<std::string_view, kDeleteBulk + 1> kWriterSql = {
     "WHERE attempt IS NOT ?3 OR error IS NOT ?4 OR backtrace IS NOT ?5 OR worker_id IS NOT ?6 "
     "OR created_at IS NOT ?7 OR started_at IS NOT ?8 OR retry_at IS NOT ?9",
     "UPDATE meta_row SET has_state = 1, now = ?1, next_sequence = ?2, next_lease = ?3, "
-    "next_arrival = ?4, next_task = ?5, entries = ?6",
+    "next_arrival = ?4, next_task = ?5, entries = ?6, max_queues = ?7, max_queues_per_key = ?8, "
+    "max_idempotency_keys_per_key = ?9",
     "UPDATE meta_row SET applied_index = ?1, writes = ?2",
     "INSERT OR REPLACE INTO queue_rows VALUES "
-    "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     "DELETE FROM queue_rows WHERE name = ?1",
     "DELETE FROM tally_rows WHERE queue = ?1",
     "DELETE FROM window_rows WHERE queue = ?1",
@@ -94,10 +95,10 @@ constexpr std::array<std::string_view, kDeleteBulk + 1> kWriterSql = {
     "INSERT OR REPLACE INTO schedule_rows VALUES "
     "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     "DELETE FROM schedule_rows WHERE seq = ?1",
-    "INSERT OR REPLACE INTO worker_rows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    "INSERT OR REPLACE INTO worker_rows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     "DELETE FROM worker_rows WHERE id = ?1",
-    "INSERT OR REPLACE INTO idempotency_rows VALUES (?1, ?2, ?3, ?4)",
-    "DELETE FROM idempotency_rows WHERE key = ?1",
+    "INSERT OR REPLACE INTO idempotency_rows VALUES (?1, ?2, ?3, ?4, ?5)",
+    "DELETE FROM idempotency_rows WHERE scope = ?1 AND key = ?2",
     "INSERT OR REPLACE INTO task_rows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     "DELETE FROM task_rows WHERE number = ?1",
     "INSERT INTO sweep_rows (queue, state, before, revision) VALUES (?1, ?2, ?3, ?4)",
@@ -106,7 +107,7 @@ constexpr std::array<std::string_view, kDeleteBulk + 1> kWriterSql = {
     "DELETE FROM job_log_rows WHERE job = ?1 AND number <= ?2",
     "DELETE FROM job_log_rows WHERE job = ?1",
     "INSERT OR REPLACE INTO bulk_rows VALUES "
-    "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     "DELETE FROM bulk_rows WHERE seq = ?1",
 };
 
@@ -351,6 +352,9 @@ bool ChangeWriter::put(const model::MetaRecord& meta) {
   s.bind(4, meta.next_arrival);
   s.bind(5, meta.next_task);
   s.bind(6, meta.entries);
+  s.bind(7, std::int64_t{meta.max_queues});
+  s.bind(8, std::int64_t{meta.max_queues_per_key});
+  s.bind(9, std::int64_t{meta.max_idempotency_keys_per_key});
   return s.run();
 }
 
@@ -374,6 +378,7 @@ bool ChangeWriter::put(const model::QueueRecord& queue) {
   s.bind(10, queue.totals.failed);
   s.bind(11, queue.totals.dead);
   s.bind_blob(12, scratch_);
+  s.bind_copy(13, id_text(queue.owner));
   return s.run();
 }
 
@@ -470,6 +475,7 @@ bool ChangeWriter::put(const model::WorkerRecord& worker) {
   s.bind(5, worker.last_seen.ms);
   s.bind(6, worker.started_at.ms);
   s.bind_blob(7, scratch_);
+  s.bind_copy(8, id_text(worker.owner));
   return s.run();
 }
 
@@ -480,15 +486,19 @@ bool ChangeWriter::remove(const command::RemovedWorker& removed) {
 
 bool ChangeWriter::put(const model::IdempotencyRecord& record) {
   Statement& s = statements_[kPutIdempotency];
-  s.bind_key(1, record.key.view());
-  s.bind(2, record.fingerprint);
-  s.bind(3, record.expires_at.ms);
-  s.bind_blob(4, record.reply.view());
+  const auto scope = id_text(record.scope);
+  s.bind_key(1, scope);
+  s.bind_key(2, record.key.view());
+  s.bind(3, record.fingerprint);
+  s.bind(4, record.expires_at.ms);
+  s.bind_blob(5, record.reply.view());
   return s.run();
 }
 
 bool ChangeWriter::remove(const command::RemovedIdempotency& removed) {
-  statements_[kDeleteIdempotency].bind_key(1, removed.key.view());
+  const auto scope = id_text(removed.scope);
+  statements_[kDeleteIdempotency].bind_key(1, scope);
+  statements_[kDeleteIdempotency].bind_key(2, removed.key.view());
   return statements_[kDeleteIdempotency].run();
 }
 
@@ -520,6 +530,7 @@ bool ChangeWriter::put(const model::BulkRecord& bulk) {
   s.bind(10, bulk.id.ulid.time().ms);
   s.bind(11, bulk.finished_at);
   s.bind_blob(12, scratch_);
+  s.bind_copy(13, id_text(bulk.owner));
   return s.run();
 }
 

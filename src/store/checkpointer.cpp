@@ -20,7 +20,8 @@ base::Result<void> Checkpointer::start(const Begin& begin) {
   write_behind(connection_, begin.file);
   wal_path_ = begin.path + "-wal";
   interval_ = begin.interval;
-  index_ = begin.durable;
+  in_place_ = begin.in_place;
+  index_ = begin.index;
   durable_index_.store(begin.durable);
   thread_ = std::thread([this] { loop(); });
   return {};
@@ -109,6 +110,11 @@ void Checkpointer::run_once(std::uint64_t index) {
     trouble_.set(Source::checkpointer, connection_.error());
     return;
   }
+  // What is synced into a file that no name leads to is not there for the next start.
+  if (!in_place_())
+    return trouble_.set(Source::checkpointer,
+                        {.code = std::string(kDatabaseGone),
+                         .message = "The files of the database were removed or replaced."});
   trouble_.clear(Source::checkpointer);
   if (in_wal >= 0 && copied == in_wal) durable_index_.store(index);
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -36,7 +37,9 @@ class Checkpointer {
     std::string path;
     WriteOut& file;  ///< of the same path; must outlive it
     std::chrono::milliseconds interval{};
-    std::uint64_t durable = 0;  ///< everything up to here is known to be synced
+    std::uint64_t index = 0;         ///< of the latest commit
+    std::uint64_t durable = 0;       ///< everything up to here is known to be synced
+    std::function<bool()> in_place;  ///< whether the files still have their names
   };
   base::Result<void> start(const Begin& begin);
   void stop();
@@ -61,6 +64,7 @@ class Checkpointer {
   std::string wal_path_;
   Connection connection_;
   std::chrono::milliseconds interval_{};
+  std::function<bool()> in_place_;
   std::atomic<std::uint64_t> durable_index_{0};
 
   std::mutex mutex_;

@@ -41,14 +41,17 @@ base::Result<void> remove_copy(const std::string& path) {
 class Copy {
  public:
   Copy(const std::string& from, const std::string& to) : from_(from), to_(to) {}
+  /// By a connection that is open.
+  Copy(Connection& from, const std::string& to) : to_(to), source_(&from) {}
 
   base::Result<Copied> make(const std::atomic<bool>& cancelled,
                             const std::function<void(const CopyProgress&)>& progress) {
-    if (auto begun = begin(); !begun) return std::unexpected(std::move(begun).error());
-    if (auto read = pages(cancelled, progress); !read)
-      return std::unexpected(std::move(read).error());
+    auto read = begin();
+    if (read) read = pages(cancelled, progress);
     // From here on the writer's log may start over.
-    source_ = {};
+    if (source_ != nullptr) static_cast<void>(source_->exec("ROLLBACK").has_value());
+    own_source_ = {};
+    if (!read) return std::unexpected(std::move(read).error());
     if (auto single = target_.exec("PRAGMA journal_mode = DELETE"); !single)
       return std::unexpected(std::move(single).error());
     target_ = {};
@@ -77,31 +80,26 @@ class Copy {
     // last that is written.
     if (auto header = target_.exec("PRAGMA user_version = 1"); !header) return header;
     write_behind(target_, out_.emplace(to_));
-    auto source = Connection::open(from_, Access::read_only, kCopyCache);
-    if (!source) return std::unexpected(std::move(source).error());
-    source_ = *std::move(source);
-    if (auto begun = source_.exec("BEGIN"); !begun) return begun;
-    auto index = source_.query_integer("SELECT applied_index FROM meta_row");
+    if (source_ == nullptr) {
+      auto source = Connection::open(from_, Access::read_only, kCopyCache);
+      if (!source) return std::unexpected(std::move(source).error());
+      own_source_ = *std::move(source);
+      source_ = &own_source_;
+    }
+    if (auto begun = source_->exec("BEGIN"); !begun) return begun;
+    auto index = source_->query_integer("SELECT applied_index FROM meta_row");
     if (!index) return std::unexpected(std::move(index).error());
     copied_.applied_index = static_cast<std::uint64_t>(*index);
-    return look_for_room();
-  }
-
-  base::Result<void> look_for_room() {
-    const auto pages = source_.query_integer("PRAGMA page_count");
+    // What saves the database itself may take all that is left.
+    if (from_.empty()) return {};
+    const auto pages = source_->query_integer("PRAGMA page_count");
     if (!pages) return std::unexpected(pages.error());
-    const auto needed = kPageBytes * static_cast<std::uint64_t>(*pages) + kLeftFree_bytes;
-    const auto room = room_beside(to_);
-    if (room >= needed) return {};
-    return std::unexpected(refusal(
-        kDiskFull, fmt::format("There is no space for a copy of the database: {} MiB are free, {} "
-                               "MiB are needed.",
-                               room >> 20, needed >> 20)));
+    return room_for_copy(static_cast<std::uint64_t>(*pages), to_);
   }
 
   base::Result<void> pages(const std::atomic<bool>& cancelled,
                            const std::function<void(const CopyProgress&)>& progress) {
-    const Backup backup(sqlite3_backup_init(target_.handle(), "main", source_.handle(), "main"));
+    const Backup backup(sqlite3_backup_init(target_.handle(), "main", source_->handle(), "main"));
     if (!backup) return std::unexpected(target_.error());
     for (int step = SQLITE_OK; step != SQLITE_DONE;) {
       if (cancelled.load())
@@ -119,6 +117,7 @@ class Copy {
   }
 
   base::Result<void> look_at_wal(std::uint64_t total) {
+    if (from_.empty()) return {};  // nobody writes meanwhile
     copied_.wal_bytes = file_bytes(from_ + "-wal");
     if (copied_.wal_bytes <= std::max(total, kWalBesideCopy)) return {};
     return std::unexpected(refusal(
@@ -130,15 +129,16 @@ class Copy {
 
   /// A backup keeps its errors to itself until it is finished.
   [[nodiscard]] base::Error error_of(int result) const {
-    auto& connection = sqlite3_errcode(source_.handle()) == result ? source_ : target_;
+    const auto& connection = sqlite3_errcode(source_->handle()) == result ? *source_ : target_;
     if (sqlite3_extended_errcode(connection.handle()) == result) return connection.error();
     return error_of_code(result);
   }
 
-  std::string from_;
+  std::string from_;  ///< empty: a connection that is open
   std::string to_;
   std::optional<WriteOut> out_;
-  Connection source_;
+  Connection* source_ = nullptr;
+  Connection own_source_;
   Connection target_;
   Copied copied_;
 };
@@ -152,6 +152,24 @@ base::Result<Copied> copy_database(const std::string& from, const std::string& t
   auto copied = Copy(from, to).make(cancelled, progress);
   if (!copied) static_cast<void>(remove_copy(to).has_value());
   return copied;
+}
+
+base::Result<Copied> copy_database(Connection& from, const std::string& to) {
+  if (auto removed = remove_copy(to); !removed) return std::unexpected(std::move(removed).error());
+  const std::atomic<bool> never = false;
+  auto copied = Copy(from, to).make(never, {});
+  if (!copied) static_cast<void>(remove_copy(to).has_value());
+  return copied;
+}
+
+base::Result<void> room_for_copy(std::uint64_t pages, const std::string& to) {
+  const auto needed = kPageBytes * pages + kLeftFree_bytes;
+  const auto room = room_beside(to);
+  if (room >= needed) return {};
+  return std::unexpected(refusal(
+      kDiskFull, fmt::format("There is no space for a copy of the database: {} MiB are free, {} "
+                             "MiB are needed.",
+                             room >> 20, needed >> 20)));
 }
 
 base::Result<std::uint64_t> applied_index_of(const std::string& path) {

@@ -78,6 +78,21 @@ base::Result<void> WriteOut::sync() {
   return failed(kSyncFailed, "sync", path_, reason_);
 }
 
+NamedFile::NamedFile(std::string path)
+    : path_(std::move(path)), fd_(::open(path_.c_str(), O_PATH | O_CLOEXEC)) {}
+
+NamedFile::~NamedFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool NamedFile::in_place() const {
+  struct stat open {};
+  struct stat named {};
+  if (fd_ < 0 || ::fstat(fd_, &open) != 0) return true;
+  if (::stat(path_.c_str(), &named) != 0) return errno != ENOENT && errno != ENOTDIR;
+  return named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
 base::Result<void> rename_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) == 0) return {};
   return failed(kDiskError, "rename", from, errno);
@@ -86,6 +101,11 @@ base::Result<void> rename_file(const std::string& from, const std::string& to) {
 base::Result<void> remove_file(const std::string& path) {
   if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
   return failed(kDiskError, "remove", path, errno);
+}
+
+bool file_exists(const std::string& path) {
+  struct stat about {};
+  return ::lstat(path.c_str(), &about) == 0;
 }
 
 std::uint64_t file_bytes(const std::string& path) {

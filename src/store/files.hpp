@@ -40,10 +40,27 @@ class WriteOut {
   std::uint64_t offset_ = 0;
   std::uint64_t bytes_ = 0;
 };
+/// A file that is to keep its name: it tells whether somebody has removed or replaced it. Its
+/// description is one without access, whose end drops no locks.
+class NamedFile {
+ public:
+  explicit NamedFile(std::string path);
+  ~NamedFile();
+  NamedFile(const NamedFile&) = delete;
+  NamedFile& operator=(const NamedFile&) = delete;
+
+  /// Where the system will not say, it is taken to be so.
+  [[nodiscard]] bool in_place() const;
+
+ private:
+  std::string path_;
+  int fd_;
+};
 /// The new name replaces a file of that name at once.
 base::Result<void> rename_file(const std::string& from, const std::string& to);
 /// A file that is not there is fine.
 base::Result<void> remove_file(const std::string& path);
+[[nodiscard]] bool file_exists(const std::string& path);
 /// Zero when there is none.
 std::uint64_t file_bytes(const std::string& path);
 /// What we may still write in the folder of `path`; all there could be where the system won't say.

@@ -17,7 +17,7 @@ using model::JobSpec;
 
 // A new field needs a column, or a place in has_extra and with_extra_alone and take_extra.
 static_assert(command::kListedFields<JobRecord> == 32);
-static_assert(command::kListedFields<JobSpec> == 18);
+static_assert(command::kListedFields<JobSpec> == 19);
 static_assert(command::kListedFields<model::RetryPolicy> == 4);
 static_assert(command::kListedFields<model::UniqueSpec> == 3);
 
@@ -80,8 +80,8 @@ bool is_indexed(JobColumn column) {
 
 bool has_extra(const JobRecord& job) {
   const JobSpec& spec = job.spec;
-  return spec.retry.jitter != 0 || spec.expire_after.ms != 0 || spec.lease.ms != 0 ||
-         spec.max_runtime.ms != 0 || spec.timeout.ms != 0 ||
+  return spec.retry.jitter != 0 || spec.delay.ms != 0 || spec.expire_after.ms != 0 ||
+         spec.lease.ms != 0 || spec.max_runtime.ms != 0 || spec.timeout.ms != 0 ||
          spec.unique.until != model::UniqueUntil::end || spec.unique.period.ms != 0 ||
          !spec.requires_.none() || !spec.depends_on.empty() || !spec.depends_on_index.empty() ||
          spec.on_failure != model::OnFailure::cancel || !spec.traceparent.empty() ||
@@ -92,6 +92,7 @@ JobRecord with_extra_alone(const JobRecord& job) {
   const JobSpec& spec = job.spec;
   JobRecord rest;
   rest.spec.retry.jitter = spec.retry.jitter;
+  rest.spec.delay = spec.delay;
   rest.spec.expire_after = spec.expire_after;
   rest.spec.lease = spec.lease;
   rest.spec.max_runtime = spec.max_runtime;

@@ -85,10 +85,14 @@ base::Result<command::Item> read_batch_item(const Statement& row) {
 }
 
 base::Result<command::Item> read_idempotency(const Statement& row) {
+  const auto scope =
+      row.bytes(4).empty() ? std::optional(base::KeyId{}) : base::KeyId::parse(row.bytes(4));
+  if (!scope) return std::unexpected(corrupt_row("an idempotency key"));
   return model::IdempotencyRecord{.key = base::Blob(row.bytes(0)),
                                   .fingerprint = row.number(1),
                                   .expires_at = row.instant(2),
-                                  .reply = base::Blob(row.bytes(3))};
+                                  .reply = base::Blob(row.bytes(3)),
+                                  .scope = *scope};
 }
 
 base::Result<command::Item> read_task(const Statement& row) {
@@ -150,7 +154,7 @@ base::Result<void> load_items(Connection& connection, const ItemSink& sink) {
       {batches, read_batch_item},
       {"SELECT record FROM schedule_rows", read_record<model::ScheduleRecord>},
       {"SELECT record FROM worker_rows", read_record<model::WorkerRecord>},
-      {"SELECT key, fingerprint, expires_at, reply FROM idempotency_rows", read_idempotency},
+      {"SELECT key, fingerprint, expires_at, reply, scope FROM idempotency_rows", read_idempotency},
       {"SELECT number, kind, subject, bound, cursor, flag, job_id FROM task_rows ORDER BY number",
        read_task},
       {"SELECT record FROM bulk_rows", read_record<model::BulkRecord>},

@@ -63,6 +63,8 @@ class Changer {
   base::Instant ended_at() { return {static_cast<std::int64_t>(1 + random_.below(50))}; }
   model::State ended_state() { return static_cast<model::State>(5 + random_.below(3)); }
 
+  base::KeyId scope() { return random_.chance(50) ? base::KeyId{} : id<base::KeyId>(2); }
+
   command::Change removal() {
     switch (random_.below(11)) {
       case 0:
@@ -72,7 +74,7 @@ class Changer {
       case 2:
         return command::RemovedWorker{name("w")};
       case 3:
-        return command::RemovedIdempotency{name("k")};
+        return command::RemovedIdempotency{name("k"), scope()};
       case 4:
         return command::RemovedTask{random_.below(5)};
       case 5:
@@ -140,7 +142,10 @@ class Changer {
   }
   void fit(model::ScheduleRecord& r) { r.id = id<base::ScheduleId>(5); }
   void fit(model::WorkerRecord& r) { r.spec.id = name("w"); }
-  void fit(model::IdempotencyRecord& r) { r.key = name("k"); }
+  void fit(model::IdempotencyRecord& r) {
+    r.key = name("k");
+    r.scope = scope();
+  }
   void fit(model::TaskRecord& r) { r.number = random_.below(5); }
   void fit(model::BulkRecord& r) { r.id = id<base::BulkId>(5); }
   void fit(model::KeyRecord& r) { r.id = id<base::KeyId>(5); }

@@ -125,19 +125,24 @@ base::Result<model::BatchRecord> read_batch(const Statement& row) {
 base::Result<FileState> read_file_state(Connection& connection) {
   auto select = connection.prepare(
       "SELECT applied_index, writes, has_state, now, next_sequence, next_lease, next_arrival, "
-      "next_task, entries FROM meta_row");
+      "next_task, entries, max_queues, max_queues_per_key, max_idempotency_keys_per_key "
+      "FROM meta_row");
   if (!select) return std::unexpected(std::move(select).error());
   const Step step = select->step();
   if (step == Step::failed) return std::unexpected(connection.error());
   if (step == Step::done) return std::unexpected(corrupt_row("an empty meta row"));
   FileState state{.applied_index = select->number(0), .writes = select->number(1)};
+  const auto small = [&](int column) { return static_cast<std::uint32_t>(select->number(column)); };
   if (select->integer(2) != 0)
     state.meta = model::MetaRecord{.now = select->instant(3),
                                    .next_sequence = select->number(4),
                                    .next_lease = select->number(5),
                                    .next_arrival = select->number(6),
                                    .next_task = select->number(7),
-                                   .entries = select->number(8)};
+                                   .entries = select->number(8),
+                                   .max_queues = small(9),
+                                   .max_queues_per_key = small(10),
+                                   .max_idempotency_keys_per_key = small(11)};
   return state;
 }
 

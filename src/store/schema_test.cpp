@@ -55,6 +55,30 @@ TEST(Schema, EveryVersionIsWhatItWas) {
   EXPECT_GT(compared, 0);
 }
 
+TEST(Schema, IdempotencyKeysFromBeforeScopesStay) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(":memory:", &db), SQLITE_OK);
+  const auto run = [&](std::string_view sql) {
+    ASSERT_EQ(sqlite3_exec(db, std::string(sql).c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(db);
+  };
+  constexpr int kScopes = 7;
+  for (const Migration& migration : migrations()) {
+    if (migration.version == kScopes)
+      run("INSERT INTO idempotency_rows VALUES ('order-1', 12, 34, x'0102')");
+    run(migration.sql);
+  }
+  std::string row;
+  const auto take = [](void* to, int, char** values, char**) {
+    for (int i = 0; i < 4; ++i) static_cast<std::string*>(to)->append(values[i]).append("|");
+    return 0;
+  };
+  sqlite3_exec(db, "SELECT scope, key, fingerprint, expires_at FROM idempotency_rows", take, &row,
+               nullptr);
+  EXPECT_EQ(row, "|order-1|12|34|");
+  sqlite3_close(db);
+}
+
 /// People ask the views: what they ask for most must not read the whole table.
 TEST(Schema, QuestionsToTheViewFindAnIndex) {
   const TempFolder folder;

@@ -22,14 +22,14 @@ using search::Sort;
 using Clock = std::chrono::steady_clock;
 
 /// Steps of SQLite's machine between two looks at the clock.
-constexpr int kStepsBetween = 20'000;
+constexpr int kStepsBetween = 1'000;
 /// A range of so many sequences is walked, whatever index there is.
 constexpr std::uint64_t kShortRange = 20'000;
 /// So many are walked in a moment, and sorted in one.
 constexpr std::uint64_t kManyRows = 50'000;
 
 /// A page of large jobs ends early.
-constexpr std::size_t kShownBytes = std::size_t{8} << 20;
+constexpr std::size_t kShownBytes = model::limits::kAnswerBytes;
 
 /// The rule of the view `jobs`: what a sweep has condemned is gone.
 constexpr std::string_view kNotSwept =
@@ -41,19 +41,6 @@ std::string_view text_of(sqlite3_value* value) {
   // As a blob, since a text would be copied to get a zero at its end.
   const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
   return {bytes == nullptr ? "" : bytes, static_cast<std::size_t>(sqlite3_value_bytes(value))};
-}
-
-/// `holds(number, text)`: asks the predicate of that number.
-void holds(sqlite3_context* context, int, sqlite3_value** values) {
-  const auto& predicates =
-      *static_cast<const std::vector<search::Predicate>*>(sqlite3_user_data(context));
-  const auto number = static_cast<std::size_t>(sqlite3_value_int64(values[0]));
-  sqlite3_result_int(
-      context, number < predicates.size() && search::holds(predicates[number], text_of(values[1])));
-}
-
-int is_over(void* deadline) {
-  return Clock::now() >= *static_cast<const Clock::time_point*>(deadline) ? 1 : 0;
 }
 
 void bind_all(Statement& statement, const std::vector<search::Bind>& binds) {
@@ -81,39 +68,90 @@ std::string order_by(Sort sort, Order order) {
 
 }  // namespace
 
-/// One state of the file, and the clock that ends what takes too long.
-class Searcher::Transaction {
+/// One state of the file, and the budget of what is asked about it.
+class Searcher::Transaction final : public search::Budget {
  public:
-  Transaction(Searcher& searcher, std::chrono::milliseconds at_most) : searcher_(searcher) {
-    searcher_.deadline_ = Clock::now() + at_most;
-    sqlite3_progress_handler(searcher_.connection_.handle(), kStepsBetween, is_over,
-                             &searcher_.deadline_);
+  Transaction(Searcher& searcher, const SearchBounds& bounds)
+      : searcher_(searcher), bounds_(bounds), deadline_(Clock::now() + bounds.at_most) {
+    searcher_.asked_.budget = this;
+    sqlite3_progress_handler(
+        searcher_.connection_.handle(), kStepsBetween,
+        [](void* budget) { return static_cast<Transaction*>(budget)->look() ? 0 : 1; }, this);
     begun_ = searcher_.connection_.exec("BEGIN");
   }
-  ~Transaction() {
+  ~Transaction() override {
     sqlite3_progress_handler(searcher_.connection_.handle(), 0, nullptr, nullptr);
+    searcher_.asked_.budget = nullptr;
     // A read that was interrupted may have ended the transaction by itself.
     static_cast<void>(searcher_.connection_.exec("ROLLBACK"));
   }
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  /// What a search needs to know before it begins.
-  base::Result<void> prepare(const search::Filter& filter) {
-    if (!begun_) return begun_;
-    auto sweeps = searcher_.any_sweeps();
-    if (!sweeps) return std::unexpected(std::move(sweeps).error());
-    searcher_.sweeps_ = *sweeps;
-    auto range = searcher_.range_of(filter);
-    if (!range) return std::unexpected(std::move(range).error());
-    searcher_.range_ = *range;
-    return {};
+  [[nodiscard]] const base::Result<void>& begun() const { return begun_; }
+  /// Why it is over.
+  [[nodiscard]] base::Error error() const {
+    if (cancelled_)
+      return {.code = std::string(kCancelled), .message = "Nobody waits for the search any more."};
+    return {.code = std::string(kSearchTooSlow), .message = "The search took too long."};
   }
 
  private:
+  bool is_used_up() override {
+    cancelled_ = bounds_.is_cancelled && bounds_.is_cancelled();
+    return cancelled_ || Clock::now() >= deadline_;
+  }
+
   Searcher& searcher_;
+  const SearchBounds& bounds_;
+  const Clock::time_point deadline_;
+  bool cancelled_ = false;
   base::Result<void> begun_;
 };
+
+/// `holds(number, text)`: asks the predicate of that number.
+void Searcher::holds(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  const auto& asked = *static_cast<const Asked*>(sqlite3_user_data(context));
+  const auto number = static_cast<std::size_t>(sqlite3_value_int64(values[0]));
+  const bool found = number < asked.predicates.size() &&
+                     search::holds(asked.predicates[number], text_of(values[1]), *asked.budget);
+  // SQLite's own look at the budget may be thousands of rows away.
+  if (asked.budget->over()) return sqlite3_result_error_code(context, SQLITE_INTERRUPT);
+  sqlite3_result_int(context, found ? 1 : 0);
+}
+
+base::Result<void> Searcher::within(const SearchBounds& bounds,
+                                    const std::function<base::Result<void>(Connection&)>& read) {
+  Transaction transaction(*this, bounds);
+  auto done = transaction.begun() ? read(connection_) : transaction.begun();
+  // Whatever was found is not to be relied upon then, and an error is SQLite's word for it.
+  if (transaction.over()) return std::unexpected(transaction.error());
+  return done;
+}
+
+template <typename T, typename Ask>
+base::Result<T> Searcher::answer(const SearchBounds& bounds, Ask&& ask) {
+  T found;
+  auto done = within(bounds, [&](Connection&) -> base::Result<void> {
+    base::Result<T> result = ask();
+    if (!result) return std::unexpected(std::move(result).error());
+    found = *std::move(result);
+    return {};
+  });
+  if (!done) return std::unexpected(std::move(done).error());
+  return found;
+}
+
+/// What a search needs to know before it begins.
+base::Result<void> Searcher::prepare_for(const search::Filter& filter) {
+  auto sweeps = any_sweeps();
+  if (!sweeps) return std::unexpected(std::move(sweeps).error());
+  sweeps_ = *sweeps;
+  auto range = range_of(filter);
+  if (!range) return std::unexpected(std::move(range).error());
+  range_ = *range;
+  return {};
+}
 
 base::Result<std::unique_ptr<Searcher>> Searcher::open(const std::string& path,
                                                        std::size_t cache_bytes) {
@@ -125,8 +163,7 @@ base::Result<std::unique_ptr<Searcher>> Searcher::open(const std::string& path,
   // SQLite keeps the address: the searcher does not move.
   if (sqlite3_create_function_v2(searcher->connection_.handle(), "holds", 2,
                                  SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
-                                 &searcher->predicates_, holds, nullptr, nullptr,
-                                 nullptr) != SQLITE_OK)
+                                 &searcher->asked_, holds, nullptr, nullptr, nullptr) != SQLITE_OK)
     return std::unexpected(searcher->connection_.error());
   const std::pair<Statement*, std::string> wanted[] = {
       {&searcher->job_, "SELECT " + job_columns() + " FROM job_rows WHERE seq = ?1"},
@@ -139,12 +176,6 @@ base::Result<std::unique_ptr<Searcher>> Searcher::open(const std::string& path,
     *statement = *std::move(prepared);
   }
   return searcher;
-}
-
-base::Error Searcher::failure() const {
-  if (sqlite3_errcode(connection_.handle()) == SQLITE_INTERRUPT)
-    return {.code = std::string(kSearchTooSlow), .message = "The search took too long."};
-  return connection_.error();
 }
 
 base::Result<bool> Searcher::any_sweeps() {
@@ -164,7 +195,7 @@ base::Result<std::uint64_t> Searcher::first_created_at_or_after(std::int64_t ms)
     const ResetOnExit guard(created_);
     created_.bind(1, middle);
     const Step step = created_.step();
-    if (step == Step::failed) return std::unexpected(failure());
+    if (step == Step::failed) return std::unexpected(connection_.error());
     if (step == Step::done || created_.integer(1) >= ms)
       high = middle;
     else
@@ -206,7 +237,7 @@ base::Result<Statement> Searcher::prepare(const search::Request& request, Path p
                                           const std::string& select, const std::string& rest) {
   if (range_.last >= range_.first && range_.last - range_.first < kShortRange) path = Path::table;
   where_ = search::translate(request, range_, path);
-  predicates_ = std::move(where_.predicates);
+  asked_.predicates = std::move(where_.predicates);
   auto statement = connection_.prepare("SELECT " + select + " FROM job_rows j WHERE " + where_.sql +
                                        (sweeps_ ? std::string(kNotSwept) : std::string()) + rest);
   if (!statement) return std::unexpected(std::move(statement).error());
@@ -220,7 +251,7 @@ base::Result<std::uint64_t> Searcher::count_up_to(const search::Request& request
   if (!select) return std::unexpected(std::move(select).error());
   for (std::uint64_t count = 0;; ++count) {
     const Step step = select->step();
-    if (step == Step::failed) return std::unexpected(failure());
+    if (step == Step::failed) return std::unexpected(connection_.error());
     if (step == Step::done) return count;
   }
 }
@@ -233,7 +264,7 @@ base::Result<std::vector<Searcher::Found>> Searcher::find(const search::Request&
   std::vector<Found> found;
   for (;;) {
     const Step step = select->step();
-    if (step == Step::failed) return std::unexpected(failure());
+    if (step == Step::failed) return std::unexpected(connection_.error());
     if (step == Step::done) return found;
     found.push_back({.key = select->integer(0), .sequence = select->number(1)});
   }
@@ -298,7 +329,7 @@ base::Result<void> Searcher::go_to_first(model::State state, Order order,
   select->bind(1, range.first);
   select->bind(2, range.last);
   const Step step = select->step();
-  if (step == Step::failed) return std::unexpected(failure());
+  if (step == Step::failed) return std::unexpected(connection_.error());
   if (step == Step::row && !select->is_null(0))
     (newest_first ? range.last : range.first) = select->number(0);
   return {};
@@ -392,61 +423,81 @@ base::Result<std::vector<model::JobRecord>> Searcher::read(const std::vector<Fou
     if (bytes > kShownBytes) break;
     const ResetOnExit guard(job_);
     job_.bind(1, each.sequence);
-    if (job_.step() != Step::row) return std::unexpected(failure());
+    if (job_.step() != Step::row) return std::unexpected(connection_.error());
     auto row = read_job(job_);
     if (!row) return std::unexpected(std::move(row).error());
     if (auto errors = read_errors(errors_, connection_, row->errors_kept, row->job); !errors)
       return std::unexpected(std::move(errors).error());
     bytes += shown_bytes(row->job);
+    if (!asked_.budget->spend(shown_bytes(row->job))) return std::unexpected(connection_.error());
     jobs.push_back(std::move(row->job));
   }
   return jobs;
 }
 
 base::Result<search::Page> Searcher::search(const search::Request& request,
-                                            std::chrono::milliseconds at_most) {
-  Transaction transaction(*this, at_most);
-  if (auto ready = transaction.prepare(request.filter); !ready)
-    return std::unexpected(std::move(ready).error());
-  return page(request);
+                                            const SearchBounds& bounds) {
+  return answer<search::Page>(bounds, [&]() -> base::Result<search::Page> {
+    if (auto ready = prepare_for(request.filter); !ready)
+      return std::unexpected(std::move(ready).error());
+    return page(request);
+  });
 }
 
 base::Result<std::vector<base::JobId>> Searcher::slice(const search::Filter& filter,
                                                        std::uint64_t after, std::uint64_t upto,
                                                        std::size_t limit,
-                                                       std::chrono::milliseconds at_most) {
-  Transaction transaction(*this, at_most);
-  if (auto ready = transaction.prepare(filter); !ready)
-    return std::unexpected(std::move(ready).error());
-  range_.first = std::max(range_.first, after + 1);
-  range_.last = std::min(range_.last, upto);
+                                                       const SearchBounds& bounds) {
+  using Jobs = std::vector<base::JobId>;
+  return answer<Jobs>(bounds, [&]() -> base::Result<Jobs> {
+    if (auto ready = prepare_for(filter); !ready) return std::unexpected(std::move(ready).error());
+    range_.first = std::max(range_.first, after + 1);
+    range_.last = std::min(range_.last, upto);
+    return take_slice(filter, limit);
+  });
+}
+
+base::Result<std::vector<base::JobId>> Searcher::take_slice(const search::Filter& filter,
+                                                            std::size_t limit) {
   auto select = prepare({.filter = filter}, Path::table, "j.seq, j.id_random, j.created_at",
                         " ORDER BY j.seq LIMIT " + std::to_string(limit));
   if (!select) return std::unexpected(std::move(select).error());
   std::vector<base::JobId> jobs;
   for (;;) {
     const Step step = select->step();
-    if (step == Step::failed) return std::unexpected(failure());
+    if (step == Step::failed) return std::unexpected(connection_.error());
     if (step == Step::done) return jobs;
     jobs.push_back(job_id_of(select->number(0), select->number(1), select->instant(2)));
   }
 }
 
 base::Result<Store::Count> Searcher::count(const search::Filter& filter,
-                                           std::chrono::milliseconds at_most) {
-  Transaction transaction(*this, at_most);
-  if (auto ready = transaction.prepare(filter); !ready)
-    return std::unexpected(std::move(ready).error());
+                                           const SearchBounds& bounds) {
+  return answer<Store::Count>(bounds, [&]() -> base::Result<Store::Count> {
+    if (auto ready = prepare_for(filter); !ready) return std::unexpected(std::move(ready).error());
+    return count_all(filter);
+  });
+}
+
+base::Result<Store::Count> Searcher::count_all(const search::Filter& filter) {
   auto select = prepare({.filter = filter}, Path::index,
                         "count(*), (SELECT ifnull(max(seq), 0) FROM job_rows)", "");
   if (!select) return std::unexpected(std::move(select).error());
-  if (select->step() != Step::row) return std::unexpected(failure());
+  if (select->step() != Step::row) return std::unexpected(connection_.error());
   return Store::Count{.matches = select->number(0), .last = select->number(1)};
 }
 
 base::Result<std::vector<model::BatchRecord>> Searcher::batches(std::optional<bool> finished,
                                                                 std::uint64_t before,
-                                                                std::size_t limit) {
+                                                                std::size_t limit,
+                                                                const SearchBounds& bounds) {
+  return answer<std::vector<model::BatchRecord>>(
+      bounds, [&] { return list_batches(finished, before, limit); });
+}
+
+base::Result<std::vector<model::BatchRecord>> Searcher::list_batches(std::optional<bool> finished,
+                                                                     std::uint64_t before,
+                                                                     std::size_t limit) {
   std::string sql = "SELECT " + std::string(kBatchColumns) +
                     " FROM batch_rows WHERE seq < ?1 AND (finished_at IS NULL OR finished_at >= "
                     "(SELECT now FROM meta_row) - ?2)";
@@ -459,7 +510,7 @@ base::Result<std::vector<model::BatchRecord>> Searcher::batches(std::optional<bo
   std::vector<model::BatchRecord> batches;
   for (;;) {
     const Step step = select->step();
-    if (step == Step::failed) return std::unexpected(failure());
+    if (step == Step::failed) return std::unexpected(connection_.error());
     if (step == Step::done) return batches;
     auto batch = read_batch(*select);
     if (!batch) return std::unexpected(std::move(batch).error());

@@ -2,13 +2,16 @@
 //
 // A search sees one state of the file: what is committed when it begins. What has been handed over
 // and is not committed is the caller's business: it waits for that first. Every search has a time
-// after which it gives up, since a condition on the payload may have to read every row.
+// after which it gives up, since a condition on the payload may have to read every row, and may be
+// cancelled. Both are looked at every few hundred steps of SQLite's machine, and within the
+// functions that it calls by the work that those count.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,10 +25,19 @@
 #include "store/sqlite.hpp"
 #include "store/store.hpp"
 
+struct sqlite3_context;
+struct sqlite3_value;
+
 namespace jobbie::store {
 
 /// The code of a search that took longer than it may.
 inline constexpr std::string_view kSearchTooSlow = "search_too_slow";
+
+/// When a search ends that has not come to its end.
+struct SearchBounds {
+  std::chrono::milliseconds at_most{};
+  const IsCancelled& is_cancelled;
+};
 
 /// Used by one thread at a time.
 class Searcher {
@@ -33,24 +45,36 @@ class Searcher {
   static base::Result<std::unique_ptr<Searcher>> open(const std::string& path,
                                                       std::size_t cache_bytes);
 
-  base::Result<search::Page> search(const search::Request& request,
-                                    std::chrono::milliseconds at_most);
+  base::Result<search::Page> search(const search::Request& request, const SearchBounds& bounds);
   /// Up to `limit` jobs that match, after < sequence ≤ upto, in the order of their sequences.
   base::Result<std::vector<base::JobId>> slice(const search::Filter& filter, std::uint64_t after,
                                                std::uint64_t upto, std::size_t limit,
-                                               std::chrono::milliseconds at_most);
-  base::Result<Store::Count> count(const search::Filter& filter, std::chrono::milliseconds at_most);
+                                               const SearchBounds& bounds);
+  base::Result<Store::Count> count(const search::Filter& filter, const SearchBounds& bounds);
   /// Up to `limit` batches with sequences below `before`, the latest first.
   base::Result<std::vector<model::BatchRecord>> batches(std::optional<bool> finished,
-                                                        std::uint64_t before, std::size_t limit);
+                                                        std::uint64_t before, std::size_t limit,
+                                                        const SearchBounds& bounds);
+  /// Reads one state of the file within the bounds, by statements of the caller's own.
+  base::Result<void> within(const SearchBounds& bounds,
+                            const std::function<base::Result<void>(Connection&)>& read);
 
  private:
   class Transaction;
+  /// What `holds` is called with.
+  struct Asked {
+    std::vector<search::Predicate> predicates;
+    search::Budget* budget = nullptr;  ///< within a transaction
+  };
+  static void holds(sqlite3_context* context, int count, sqlite3_value** values);
   struct Found {
     std::int64_t key = 0;
     std::uint64_t sequence = 0;
   };
 
+  template <typename T, typename Ask>
+  base::Result<T> answer(const SearchBounds& bounds, Ask&& ask);
+  base::Result<void> prepare_for(const search::Filter& filter);
   base::Result<search::SequenceRange> range_of(const search::Filter& filter);
   base::Result<std::uint64_t> first_created_at_or_after(std::int64_t ms);
   base::Result<bool> any_sweeps();
@@ -71,18 +95,22 @@ class Searcher {
   base::Result<std::optional<std::vector<Found>>> find_close(const search::Request& request,
                                                              std::uint64_t most);
   base::Result<std::vector<Found>> find_page(const search::Request& request, search::Page& page);
+  base::Result<std::vector<base::JobId>> take_slice(const search::Filter& filter,
+                                                    std::size_t limit);
+  base::Result<Store::Count> count_all(const search::Filter& filter);
+  base::Result<std::vector<model::BatchRecord>> list_batches(std::optional<bool> finished,
+                                                             std::uint64_t before,
+                                                             std::size_t limit);
   base::Result<std::vector<model::JobRecord>> read(const std::vector<Found>& found);
-  [[nodiscard]] base::Error failure() const;
 
   Connection connection_;
   Statement job_;
   Statement errors_;
   Statement created_;
-  std::vector<search::Predicate> predicates_;
+  Asked asked_;
   search::Where where_;
   search::SequenceRange range_;
   bool sweeps_ = false;
-  std::chrono::steady_clock::time_point deadline_;
 };
 
 /// From any thread; who finds all searchers lent out waits for one. They are opened when needed.

@@ -24,6 +24,8 @@ inline constexpr std::string_view kDiskFull = "disk_full";
 inline constexpr std::string_view kDiskError = "disk_error";
 inline constexpr std::string_view kSyncFailed = "sync_failed";
 inline constexpr std::string_view kCorruptDatabase = "corrupt_database";
+/// Its files were removed or replaced while they are open.
+inline constexpr std::string_view kDatabaseGone = "database_gone";
 inline constexpr std::string_view kDatabaseBusy = "database_busy";
 inline constexpr std::string_view kDatabaseError = "database_error";
 

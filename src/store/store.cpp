@@ -44,6 +44,8 @@ class Store::Impl {
 
   std::string path;
   std::optional<WriteOut> file;  ///< before all connections: it must outlive them
+  std::optional<NamedFile> main_name;
+  std::optional<NamedFile> wal_name;
   std::uint64_t last_index = 0;  ///< handed over
   TroubleBox trouble;
   Overlay overlay;
@@ -54,12 +56,41 @@ class Store::Impl {
   Checkpointer checkpointer{trouble};
   Writer writer{overlay, checkpointer, trouble};
 
+  [[nodiscard]] bool in_place() const { return main_name->in_place() && wal_name->in_place(); }
+  static base::Error gone() {
+    return {.code = std::string(kDatabaseGone),
+            .message = "The files of the database were removed or replaced."};
+  }
+  base::Result<void> save(const std::string& to);
+
   /// Asks a searcher; what stands in the way is kept as trouble.
   template <typename T, typename Ask>
   base::Result<T> ask(Ask&& question) {
     auto result = searchers.with<T>(std::forward<Ask>(question));
-    if (!result && result.error().code != kSearchTooSlow) note_read_error(result.error());
+    if (!result && result.error().code != kSearchTooSlow && result.error().code != kCancelled)
+      note_read_error(result.error());
+    if (result) trouble.clear(TroubleBox::Source::reader);  // what has passed has passed
+    // It may have been opened just now, by a name that stands for something else.
+    if (result && !in_place()) return std::unexpected(gone());
     return result;
+  }
+  /// The same by statements of the caller's own: `read` is given a connection.
+  template <typename T, typename Read>
+  base::Result<T> ask_within(const IsCancelled& is_cancelled, Read&& read) {
+    return ask<T>([&](Searcher& searcher) -> base::Result<T> {
+      base::Result<T> found;
+      auto done =
+          searcher.within(bounds(is_cancelled), [&](Connection& connection) -> base::Result<void> {
+            found = read(connection);
+            if (!found) return std::unexpected(found.error());
+            return {};
+          });
+      if (!done) return std::unexpected(std::move(done).error());
+      return found;
+    });
+  }
+  [[nodiscard]] SearchBounds bounds(const IsCancelled& is_cancelled) const {
+    return {.at_most = search_time, .is_cancelled = is_cancelled};
   }
 
  private:
@@ -74,8 +105,10 @@ base::Result<void> Store::Impl::open(const Options& options) {
   path = options.path;
   auto connection = open_database(path, options.cache_bytes);
   if (!connection) return std::unexpected(std::move(connection).error());
-  // What a dead process left in the write-ahead log is perhaps not synced: now it is.
-  if (auto synced = connection->checkpoint_all(); !synced) return synced;
+  // What a dead process left in the write-ahead log is perhaps not synced: now it is. On a full
+  // disk it stays there, and nothing is called durable before a later run has succeeded.
+  const auto synced = connection->checkpoint_all();
+  if (!synced && synced.error().code != kDiskFull) return synced;
   auto state = read_file_state(*connection);
   if (!state) return std::unexpected(std::move(state).error());
   auto sweeps = read_sweeps(*connection);
@@ -94,10 +127,14 @@ base::Result<void> Store::Impl::open(const Options& options) {
   search_time = options.search_time;
   searchers.begin(path, std::max<std::size_t>(1, options.searchers), reader_cache);
   file.emplace(path);
+  main_name.emplace(path);
+  wal_name.emplace(path + "-wal");
   if (auto started = checkpointer.start({.path = path,
                                          .file = *file,
                                          .interval = options.checkpoint_every,
-                                         .durable = state->applied_index});
+                                         .index = state->applied_index,
+                                         .durable = synced ? state->applied_index : 0,
+                                         .in_place = [this] { return in_place(); }});
       !started)
     return started;
   writer.set_max_pages(options.max_pages);
@@ -126,6 +163,15 @@ base::Result<void> Store::Impl::close() {
   if (auto synced = writer.connection().checkpoint_all(); !synced) return synced;
   checkpointer.set_durable(writer.written_index());
   writer.connection() = {};
+  return {};
+}
+
+base::Result<void> Store::Impl::save(const std::string& to) {
+  // What it cannot write is left to the log.
+  static_cast<void>(writer.finish());
+  checkpointer.stop();
+  auto copied = copy_database(writer.connection(), to);
+  if (!copied) return std::unexpected(std::move(copied).error());
   return {};
 }
 
@@ -268,54 +314,53 @@ base::Result<std::optional<model::JobRecord>> Store::job(base::JobId id) { retur
 base::Result<std::optional<model::BatchRecord>> Store::batch(base::BatchId id) {
   return impl_->batch(id);
 }
-base::Result<model::LogPage> Store::job_log(base::JobId id, std::uint64_t after,
-                                            std::size_t limit) {
-  base::Result<model::LogPage> page;
-  impl_->readers.with(
-      [&](Reader& reader) { page = read_log(reader.connection(), id, after, limit); });
-  if (!page) impl_->trouble.set(TroubleBox::Source::reader, page.error());
-  return page;
+base::Result<model::LogPage> Store::job_log(base::JobId id, std::uint64_t after, std::size_t limit,
+                                            const IsCancelled& is_cancelled) {
+  return impl_->ask_within<model::LogPage>(
+      is_cancelled, [&](Connection& connection) { return read_log(connection, id, after, limit); });
 }
 base::Result<bool> Store::failures(std::string_view queue, std::size_t limit,
-                                   const std::function<void(Failure)>& sink) {
-  base::Result<bool> more;
-  impl_->readers.with(
-      [&](Reader& reader) { more = read_failures(reader.connection(), queue, limit, sink); });
-  if (!more) impl_->trouble.set(TroubleBox::Source::reader, more.error());
-  return more;
-}
-base::Result<search::Page> Store::search(const search::Request& request) {
-  return impl_->ask<search::Page>(
-      [&](Searcher& searcher) { return searcher.search(request, impl_->search_time); });
-}
-base::Result<std::vector<base::JobId>> Store::slice(const search::Filter& filter,
-                                                    const SliceOptions& options) {
-  return impl_->ask<std::vector<base::JobId>>([&](Searcher& searcher) {
-    return searcher.slice(filter, options.after, options.upto, options.limit, impl_->search_time);
+                                   const std::function<void(Failure)>& sink,
+                                   const IsCancelled& is_cancelled) {
+  return impl_->ask_within<bool>(is_cancelled, [&](Connection& connection) {
+    return read_failures(connection, queue, limit, sink);
   });
 }
-base::Result<Store::Count> Store::count(const search::Filter& filter) {
+base::Result<search::Page> Store::search(const search::Request& request,
+                                         const IsCancelled& is_cancelled) {
+  return impl_->ask<search::Page>(
+      [&](Searcher& searcher) { return searcher.search(request, impl_->bounds(is_cancelled)); });
+}
+base::Result<std::vector<base::JobId>> Store::slice(const search::Filter& filter,
+                                                    const SliceOptions& options,
+                                                    const IsCancelled& is_cancelled) {
+  return impl_->ask<std::vector<base::JobId>>([&](Searcher& searcher) {
+    return searcher.slice(filter, options.after, options.upto, options.limit,
+                          impl_->bounds(is_cancelled));
+  });
+}
+base::Result<Store::Count> Store::count(const search::Filter& filter,
+                                        const IsCancelled& is_cancelled) {
   return impl_->ask<Count>(
-      [&](Searcher& searcher) { return searcher.count(filter, impl_->search_time); });
+      [&](Searcher& searcher) { return searcher.count(filter, impl_->bounds(is_cancelled)); });
 }
 base::Result<std::vector<model::BatchRecord>> Store::batches(std::optional<bool> finished,
                                                              std::uint64_t before,
-                                                             std::size_t limit) {
-  return impl_->ask<std::vector<model::BatchRecord>>(
-      [&](Searcher& searcher) { return searcher.batches(finished, before, limit); });
+                                                             std::size_t limit,
+                                                             const IsCancelled& is_cancelled) {
+  return impl_->ask<std::vector<model::BatchRecord>>([&](Searcher& searcher) {
+    return searcher.batches(finished, before, limit, impl_->bounds(is_cancelled));
+  });
 }
 base::Result<std::vector<std::pair<std::uint64_t, model::AuditRecord>>> Store::audit(
-    const AuditWanted& wanted) {
-  base::Result<std::vector<std::pair<std::uint64_t, model::AuditRecord>>> rows;
-  impl_->readers.with([&](Reader& reader) { rows = read_audit(reader.connection(), wanted); });
-  if (!rows) impl_->trouble.set(TroubleBox::Source::reader, rows.error());
-  return rows;
+    const AuditWanted& wanted, const IsCancelled& is_cancelled) {
+  return impl_->ask_within<std::vector<std::pair<std::uint64_t, model::AuditRecord>>>(
+      is_cancelled, [&](Connection& connection) { return read_audit(connection, wanted); });
 }
-base::Result<std::vector<model::DeliveryRecord>> Store::deliveries(const DeliveriesWanted& wanted) {
-  base::Result<std::vector<model::DeliveryRecord>> rows;
-  impl_->readers.with([&](Reader& reader) { rows = read_deliveries(reader.connection(), wanted); });
-  if (!rows) impl_->trouble.set(TroubleBox::Source::reader, rows.error());
-  return rows;
+base::Result<std::vector<model::DeliveryRecord>> Store::deliveries(
+    const DeliveriesWanted& wanted, const IsCancelled& is_cancelled) {
+  return impl_->ask_within<std::vector<model::DeliveryRecord>>(
+      is_cancelled, [&](Connection& connection) { return read_deliveries(connection, wanted); });
 }
 base::Result<std::optional<model::DeliveryRecord>> Store::delivery(base::DeliveryId id) {
   base::Result<std::optional<model::DeliveryRecord>> row;
@@ -325,8 +370,33 @@ base::Result<std::optional<model::DeliveryRecord>> Store::delivery(base::Deliver
 }
 base::Result<Copied> Store::copy_to(const std::string& path, const std::atomic<bool>& cancelled,
                                     const std::function<void(const CopyProgress&)>& progress) {
-  return copy_database(impl_->path, path, cancelled, progress);
+  auto copied = copy_database(impl_->path, path, cancelled, progress);
+  if (!copied || impl_->in_place()) return copied;
+  static_cast<void>(remove_file(path).has_value());
+  return std::unexpected(Impl::gone());
 }
+base::Result<void> Store::room_for_copy(const std::string& path) const {
+  return store::room_for_copy(impl_->writer.file_pages(), path);
+}
+FileSpace Store::file_space() const {
+  return {.file_bytes = file_bytes(impl_->path),
+          .pages = impl_->writer.file_pages(),
+          .wal_bytes = file_bytes(impl_->path + "-wal"),
+          .wal_pages = impl_->writer.wal_pages()};
+}
+bool Store::files_in_place() const { return impl_->in_place(); }
+base::Result<void> Store::save(const std::string& path) { return impl_->save(path); }
+base::Result<void> Store::put_others_aside() {
+  const std::pair<const NamedFile*, const char*> names[] = {{&*impl_->main_name, ""},
+                                                            {&*impl_->wal_name, "-wal"}};
+  for (const auto& [name, suffix] : names) {
+    const auto path = impl_->path + suffix;
+    if (name->in_place() || !file_exists(path)) continue;
+    if (auto moved = rename_file(path, impl_->path + ".replaced" + suffix); !moved) return moved;
+  }
+  return {};
+}
+bool Store::is_damaged() const { return impl_->trouble.is_damaged(); }
 std::optional<base::Error> Store::trouble() const { return impl_->trouble.get(); }
 base::Result<void> Store::close() { return impl_->close(); }
 

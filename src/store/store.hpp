@@ -25,6 +25,7 @@
 #include "base/result.hpp"
 #include "command/item.hpp"
 #include "search/filter.hpp"
+#include "store/space.hpp"
 
 namespace jobbie::store {
 
@@ -32,7 +33,7 @@ struct Options {
   std::string path;
   std::size_t cache_bytes = std::size_t{32} << 20;  ///< the writer's; readers take a quarter each
   std::size_t readers = 2;                          ///< concurrent job() and batch() calls
-  std::size_t searchers = 2;                        ///< concurrent searches
+  std::size_t searchers = 2;                        ///< concurrent searches, lists and job logs
   std::chrono::milliseconds search_time{5'000};     ///< after which a search gives up
   /// A run of the checkpointer after this long at the latest, when anything was written.
   std::chrono::milliseconds checkpoint_every{10'000};
@@ -41,6 +42,10 @@ struct Options {
   /// Called on the writer's thread after each commit; must not block, nor call the store.
   std::function<void()> on_written;
 };
+
+/// Asked now and then by whoever works on a question, on that thread: true ends the work with
+/// `cancelled`. An empty one never does.
+using IsCancelled = std::function<bool()>;
 
 /// A job that is dead or waits for another try.
 struct Failure {
@@ -135,18 +140,21 @@ class Store {
   [[nodiscard]] base::Result<std::optional<model::JobRecord>> job(base::JobId id);
   [[nodiscard]] base::Result<std::optional<model::BatchRecord>> batch(base::BatchId id);
 
-  /// Lines of a job's log behind line `after`, at most `limit`. Unlike job() it sees only what is
-  /// written: wait_until_written() first.
+  // What follows may have to read much, and sees only what is written: wait_until_written() comes
+  // first. Each gives up with `search_too_slow` after Options::search_time, and with `cancelled` as
+  // soon as `is_cancelled` says so.
+
+  /// Lines of a job's log behind line `after`, at most `limit`.
   [[nodiscard]] base::Result<model::LogPage> job_log(base::JobId id, std::uint64_t after,
-                                                     std::size_t limit);
+                                                     std::size_t limit,
+                                                     const IsCancelled& is_cancelled = {});
   /// Hands out the newest dead jobs and the newest retrying ones with their latest errors, of one
-  /// queue or (empty) of all, as far as they are written; at most `limit` of each state. Whether
-  /// there are more.
+  /// queue or (empty) of all; at most `limit` of each state. Whether there are more.
   [[nodiscard]] base::Result<bool> failures(std::string_view queue, std::size_t limit,
-                                            const std::function<void(Failure)>& sink);
-  /// Searches see what is written: wait_until_written() comes first. Each gives up with
-  /// `search_too_slow` after Options::search_time.
-  [[nodiscard]] base::Result<search::Page> search(const search::Request& request);
+                                            const std::function<void(Failure)>& sink,
+                                            const IsCancelled& is_cancelled = {});
+  [[nodiscard]] base::Result<search::Page> search(const search::Request& request,
+                                                  const IsCancelled& is_cancelled = {});
   /// Up to `limit` jobs that match, after < sequence ≤ upto, in the order of their sequences.
   struct SliceOptions {
     std::uint64_t after = 0;
@@ -154,25 +162,27 @@ class Store {
     std::size_t limit = 0;
   };
   [[nodiscard]] base::Result<std::vector<base::JobId>> slice(const search::Filter& filter,
-                                                             const SliceOptions& options);
+                                                             const SliceOptions& options,
+                                                             const IsCancelled& is_cancelled = {});
   struct Count {
     std::uint64_t matches = 0;
     std::uint64_t last = 0;  ///< the sequence of the latest job
   };
-  [[nodiscard]] base::Result<Count> count(const search::Filter& filter);
+  [[nodiscard]] base::Result<Count> count(const search::Filter& filter,
+                                          const IsCancelled& is_cancelled = {});
   /// Up to `limit` batches with sequences below `before`, the latest first; `finished` nothing:
   /// all.
-  [[nodiscard]] base::Result<std::vector<model::BatchRecord>> batches(std::optional<bool> finished,
-                                                                      std::uint64_t before,
-                                                                      std::size_t limit);
+  [[nodiscard]] base::Result<std::vector<model::BatchRecord>> batches(
+      std::optional<bool> finished, std::uint64_t before, std::size_t limit,
+      const IsCancelled& is_cancelled = {});
 
-  /// Actions of the audit log with their numbers, newest first, as far as they are written.
+  /// Actions of the audit log with their numbers, newest first.
   [[nodiscard]] base::Result<std::vector<std::pair<std::uint64_t, model::AuditRecord>>> audit(
-      const AuditWanted& wanted);
+      const AuditWanted& wanted, const IsCancelled& is_cancelled = {});
 
-  /// Deliveries of webhooks, as far as they are written.
+  /// Deliveries of webhooks.
   [[nodiscard]] base::Result<std::vector<model::DeliveryRecord>> deliveries(
-      const DeliveriesWanted& wanted);
+      const DeliveriesWanted& wanted, const IsCancelled& is_cancelled = {});
   [[nodiscard]] base::Result<std::optional<model::DeliveryRecord>> delivery(base::DeliveryId id);
 
   /// Writes the state at one index, the latest that is written, to a new file at `path`, which is
@@ -187,10 +197,29 @@ class Store {
       const std::string& path, const std::atomic<bool>& cancelled,
       const std::function<void(const CopyProgress&)>& progress = {});
 
+  /// Refuses with `disk_full` where `path` has no room for a copy as the database is now.
+  [[nodiscard]] base::Result<void> room_for_copy(const std::string& path) const;
+
+  /// What the files take and hold, for space_needed().
+  [[nodiscard]] FileSpace file_space() const;
+
+  /// Whether database and write-ahead log still stand where they were opened. Where not,
+  /// durable_index() stands still, and copies and searches are refused with `database_gone`.
+  [[nodiscard]] bool files_in_place() const;
+  /// For a store whose files are not: ends the writing, and copies all that was handed over from
+  /// the open files to `path`, durable when it returns. May be called again after an error; lookups
+  /// go on.
+  [[nodiscard]] base::Result<void> save(const std::string& path);
+  /// After save(): moves files of others that stand where the store's were to
+  /// `<database>.replaced`, so that nothing of theirs is lost either.
+  [[nodiscard]] base::Result<void> put_others_aside();
+
   /// What stands in the way: `disk_full`, `disk_error` and `database_busy` pass by themselves, for
-  /// the writer tries again every second. `corrupt_database` and `sync_failed` stay. A lookup that
-  /// failed leaves its error here too.
+  /// the writer tries again every second. `corrupt_database`, `database_gone` and `sync_failed`
+  /// stay. A lookup that failed leaves its error here too.
   [[nodiscard]] std::optional<base::Error> trouble() const;
+  /// Somebody has met damage in the file: what is handed over from now on may never be written.
+  [[nodiscard]] bool is_damaged() const;
 
   /// Writes and syncs everything and ends the threads. Nothing may be called afterwards.
   [[nodiscard]] base::Result<void> close();

@@ -67,7 +67,7 @@ struct Reference {
   std::map<base::BatchId, model::BatchRecord> batches;
   std::map<base::ScheduleId, model::ScheduleRecord> schedules;
   std::map<std::string, model::WorkerRecord> workers;
-  std::map<std::string, model::IdempotencyRecord> idempotency;
+  std::map<std::pair<base::KeyId, std::string>, model::IdempotencyRecord> idempotency;
   std::map<std::uint64_t, model::TaskRecord> tasks;
   std::map<base::BulkId, model::BulkRecord> bulks;
   std::map<base::KeyId, model::KeyRecord> keys;
@@ -95,7 +95,7 @@ struct Reference {
   void operator()(const model::BatchRecord& r) { batches[r.id] = r; }
   void operator()(const model::ScheduleRecord& r) { schedules[r.id] = r; }
   void operator()(const model::WorkerRecord& r) { workers[key(r.spec.id)] = r; }
-  void operator()(const model::IdempotencyRecord& r) { idempotency[key(r.key)] = r; }
+  void operator()(const model::IdempotencyRecord& r) { idempotency[{r.scope, key(r.key)}] = r; }
   void operator()(const model::TaskRecord& r) { tasks[r.number] = r; }
   void operator()(const model::BulkRecord& r) { bulks[r.id] = r; }
   void operator()(const model::KeyRecord& r) { keys[r.id] = r; }
@@ -122,7 +122,9 @@ struct Reference {
   }
   void operator()(const command::RemovedSchedule& r) { schedules.erase(r.schedule); }
   void operator()(const command::RemovedWorker& r) { workers.erase(key(r.worker)); }
-  void operator()(const command::RemovedIdempotency& r) { idempotency.erase(key(r.key)); }
+  void operator()(const command::RemovedIdempotency& r) {
+    idempotency.erase({r.scope, key(r.key)});
+  }
   void operator()(const command::RemovedTask& r) { tasks.erase(r.number); }
   void operator()(const command::LoggedLines&) {}  // compared on their own
   void operator()(const command::RemovedBulk& r) { bulks.erase(r.bulk); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -13,10 +14,10 @@
 
 namespace jobbie::store {
 
-/// Trouble that no retry can cure: a damaged file, or a sync that failed, after which nobody knows
-/// what the disk holds.
+/// Trouble that no retry can cure: a damaged file, one that is gone, or a sync that failed, after
+/// which nobody knows what the disk holds.
 inline bool is_lasting(std::string_view code) {
-  return code == kCorruptDatabase || code == kSyncFailed;
+  return code == kCorruptDatabase || code == kDatabaseGone || code == kSyncFailed;
 }
 
 class TroubleBox {
@@ -25,6 +26,7 @@ class TroubleBox {
 
   void set(Source source, base::Error error) {
     const std::scoped_lock lock(mutex_);
+    if (error.code == kCorruptDatabase) damaged_.store(true, std::memory_order_relaxed);
     auto& kept = of(source);
     if (!kept || !is_lasting(kept->code)) kept = std::move(error);
   }
@@ -40,6 +42,8 @@ class TroubleBox {
       if (kept) return kept;
     return std::nullopt;
   }
+  /// Somebody has met damage in the file.
+  [[nodiscard]] bool is_damaged() const { return damaged_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool lasts(Source source) const {
     const std::scoped_lock lock(mutex_);
     const auto& kept = kept_[static_cast<std::size_t>(source)];
@@ -49,6 +53,7 @@ class TroubleBox {
  private:
   std::optional<base::Error>& of(Source source) { return kept_[static_cast<std::size_t>(source)]; }
 
+  std::atomic<bool> damaged_{false};
   mutable std::mutex mutex_;
   std::array<std::optional<base::Error>, 3> kept_;
 };

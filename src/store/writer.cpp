@@ -1,6 +1,8 @@
 // The writer's thread.
 #include "store/writer.hpp"
 
+#include <new>
+#include <optional>
 #include <sqlite3.h>
 #include <string>
 #include <unordered_map>
@@ -47,6 +49,10 @@ base::Result<void> Writer::start(Connection connection, Begin begin) {
   auto sweeper = Sweeper::make(connection_, *changes_, overlay_);
   if (!sweeper) return std::unexpected(std::move(sweeper).error());
   sweeper_.emplace(*std::move(sweeper));
+  auto page_count = connection_.prepare("PRAGMA page_count");
+  if (!page_count) return std::unexpected(std::move(page_count).error());
+  page_count_ = *std::move(page_count);
+  note_size();
   sqlite3_wal_hook(
       connection_.handle(),
       [](void* pages, sqlite3*, const char*, int in_wal) {
@@ -71,6 +77,7 @@ void Writer::end(Ending ending) {
   if (thread_.joinable()) thread_.join();
   sweeper_.reset();
   changes_.reset();
+  page_count_ = {};
 }
 
 void Writer::stop() { end(Ending::abandon); }
@@ -107,13 +114,22 @@ void Writer::loop() {
 bool Writer::write(const std::vector<const HandOver*>& batch) {
   if (batch.empty()) return true;
   if (trouble_.lasts(TroubleBox::Source::writer)) return false;
-  const bool written = write_rows(batch);
+  bool written = false;
+  std::optional<base::Error> failed;
+  try {
+    written = write_rows(batch);
+    if (!written) failed = connection_.error();
+  } catch (const std::bad_alloc&) {
+    failed = base::Error{.code = std::string(kDatabaseError),
+                         .message = "There was no memory to write to the database."};
+  }
   rows_under_way_.store(0);
   if (!written) {
-    roll_back(connection_.error());
+    roll_back(*std::move(failed));
     return false;
   }
   trouble_.clear(TroubleBox::Source::writer);
+  note_size();
   const auto index = batch.back()->index;
   const auto number = batch.back()->number;
   overlay_.drop(number);
@@ -127,6 +143,12 @@ bool Writer::write(const std::vector<const HandOver*>& batch) {
   checkpointer_.committed(index, wal_pages_);
   if (wal_pages_ >= kMaxWalPages) checkpointer_.run_and_wait(kCheckpointWait);
   return true;
+}
+
+void Writer::note_size() {
+  if (page_count_.step() == Step::row) file_pages_.store(page_count_.number(0));
+  page_count_.reset();
+  wal_pages_seen_.store(static_cast<std::uint64_t>(wal_pages_));
 }
 
 bool Writer::bound_file() {

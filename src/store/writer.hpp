@@ -57,6 +57,10 @@ class Writer {
   [[nodiscard]] std::uint64_t written_index() const { return written_index_.load(); }
   bool wait_until_written(std::uint64_t index, std::chrono::milliseconds timeout);
 
+  /// Of the database after the latest commit, and of its write-ahead log.
+  [[nodiscard]] std::uint64_t file_pages() const { return file_pages_.load(); }
+  [[nodiscard]] std::uint64_t wal_pages() const { return wal_pages_seen_.load(); }
+
   /// For the last checkpoint, once the thread has ended.
   Connection& connection() { return connection_; }
 
@@ -73,6 +77,7 @@ class Writer {
   /// In proportion to what was written, so that a writer without a pause keeps the file level.
   bool sweep(std::uint64_t rows_written);
   void roll_back(base::Error error);
+  void note_size();
   void pause();
 
   Overlay& overlay_;
@@ -81,11 +86,14 @@ class Writer {
   Connection connection_;
   std::optional<ChangeWriter> changes_;
   std::optional<Sweeper> sweeper_;
+  Statement page_count_;
   std::function<void()> on_written_;
   int wal_pages_ = 0;  ///< after the latest commit
   bool busy_sweeping_ = false;
   std::atomic<std::uint64_t> rows_under_way_{0};
   std::atomic<std::uint64_t> written_index_{0};
+  std::atomic<std::uint64_t> file_pages_{0};
+  std::atomic<std::uint64_t> wal_pages_seen_{0};
   std::atomic<std::uint64_t> max_pages_{0};
   std::uint64_t bounded_pages_ = 0;  ///< the bound that the connection knows
   std::atomic<Ending> ending_{Ending::no};

@@ -128,7 +128,9 @@ std::string cluster_text(const Json& status) {
   const auto nodes = status["nodes"].items().size();
   return fmt::format("{}, {} node{}, up {}{}", status["role"].text(), nodes, nodes == 1 ? "" : "s",
                      short_length(since(status["started_at"])),
-                     status["disk_full"].boolean() ? ", DISK FULL" : "");
+                     status["disk_full"].boolean()     ? ", DISK FULL"
+                     : status["memory_full"].boolean() ? ", MEMORY FULL"
+                                                       : "");
 }
 
 std::string latest(const Json& column) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/terminal_text.hpp"
 #include "tui/lists.hpp"
 
 namespace jobbie::tui {
@@ -140,6 +141,8 @@ void cut_lines(std::vector<Line>& lines, int columns) {
   for (Line& line : lines) {
     int left = columns;
     for (Span& span : line) {
+      // All that is shown comes by here, and much of it was written by others.
+      span.text = base::printable(span.text);
       if (width_of(span.text) > left) span.text = fit(span.text, left);
       left = std::max(0, left - width_of(span.text));
     }

@@ -48,6 +48,22 @@ TEST(Screen, ShowsQueues) {
   EXPECT_NE(text.find("leader, 1 node, up 3m"), std::string::npos);
 }
 
+TEST(Screen, ShowsNothingThatATerminalActsUpon) {
+  Snapshot s = some();
+  s.queues[0].name = "a\x1b[2J\u009b31m\u202e";
+  s.jobs[0].queue = "\u009b";
+  for (const View view : {View::queues, View::jobs}) {
+    Look look;
+    look.view = view;
+    for (const int columns : {20, 80, 200}) {
+      const std::string text = all(s, look, {columns, 24});
+      for (const char* bad : {"\x1b", "\u009b", "\u202e"})
+        EXPECT_EQ(text.find(bad), std::string::npos) << text;
+    }
+  }
+  EXPECT_NE(all(s, {}, {200, 24}).find("a\\u001b[2J\\u009b31m\\u202e"), std::string::npos);
+}
+
 TEST(Screen, SparklinesAreAsWideAsAsked) {
   EXPECT_EQ(sparkline({0, 1, 2, 4}, 4, Charset::unicode), "▁▃▅█");
   EXPECT_EQ(sparkline({1}, 3, Charset::ascii), "  #");

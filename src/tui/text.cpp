@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/terminal_text.hpp"
 #include "tui/screen.hpp"
 
 namespace jobbie::tui {
@@ -20,8 +21,10 @@ int width_of(const std::string& text) {
   return static_cast<int>(std::count_if(text.begin(), text.end(), begins));
 }
 
-std::string fit(const std::string& text, int width, bool right) {
+std::string fit(const std::string& given, int width, bool right) {
   if (width <= 0) return "";
+  // Names and messages are other people's.
+  const std::string text = base::printable(given);
   const int have = width_of(text);
   if (have <= width) {
     const std::string space(static_cast<std::size_t>(width - have), ' ');

@@ -49,7 +49,6 @@ bool lists(std::string_view list, std::string_view wanted) {
 
 void add_guards(Response& response) {
   response.headers.emplace_back("content-security-policy", kPolicy);
-  response.headers.emplace_back("x-content-type-options", "nosniff");
   response.headers.emplace_back("referrer-policy", "no-referrer");
   response.headers.emplace_back("cross-origin-opener-policy", "same-origin");
 }
@@ -131,6 +130,10 @@ void Site::handle(const Request& request, http::Responder responder) {
 
 std::optional<std::size_t> Site::body_limit(Method method, std::string_view path) const {
   return api_.body_limit(method, path);
+}
+
+http::AnswerBound Site::answer_bound(Method method, std::string_view path) const {
+  return api_.answer_bound(method, path);
 }
 
 }  // namespace jobbie::ui

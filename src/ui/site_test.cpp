@@ -34,7 +34,6 @@ TEST(Site, ServesThePageAtEveryScreen) {
     EXPECT_EQ(response->status, 200);
     EXPECT_NE(response->body.find("<!doctype html>"), std::string::npos);
     EXPECT_EQ(header(*response, "cache-control"), "no-cache");
-    EXPECT_EQ(header(*response, "x-content-type-options"), "nosniff");
     EXPECT_NE(header(*response, "content-security-policy").find("default-src 'none'"),
               std::string::npos);
   }

@@ -12,6 +12,7 @@ import unittest
 from cli_backup import *  # noqa: F401,F403  the tests themselves
 from cli_bulk import *  # noqa: F401,F403
 from cli_commands import *  # noqa: F401,F403
+from cli_hostile import *  # noqa: F401,F403
 from cli_program import *  # noqa: F401,F403
 from cli_top import *  # noqa: F401,F403
 from cli_work import *  # noqa: F401,F403

@@ -4,7 +4,6 @@ import os
 import pathlib
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,9 @@ sys.path.insert(0, str(HERE.parent / "crash"))
 
 from client import Broken, Client, NotSent, one_call  # noqa: E402
 from network import Loopback, Namespaces  # noqa: E402
+from secrets_of_nodes import Certificates, Secret  # noqa: E402
 from server import Server, ServerError  # noqa: E402
+from wrong_clock import WrongClock  # noqa: E402
 
 API = "/api/v1"
 # Small, so that logs are cut and nodes that were away need a copy of the database.
@@ -62,7 +63,7 @@ class Node(Server):
         self.disk = disk
         host, http_port, self.raft_port, prefix = cluster.network.place(name)
         self.way_in = prefix
-        self.clock_file = None
+        self.clock = None
         super().__init__(cluster.binary, os.path.join(disk.path if disk else cluster.folder, f"{name}.data"),
                          port=http_port, host=host)
         self.log_path = os.path.join(cluster.folder, f"{name}.log")
@@ -86,8 +87,9 @@ class Node(Server):
             self.flags += ["--insecure"]
         self.flags += self.cluster.flags + self.more
         self.prefix = list(self.way_in)
-        if self.clock_file:
-            self.prefix += ["env", f"LD_PRELOAD={self.cluster.wrong_clock()}", f"WRONG_CLOCK={self.clock_file}"]
+        self.flags += self.cluster.secrets.flags(self.name) if self.cluster.secrets else []
+        if self.clock:
+            self.prefix += self.clock.prefix()
         super().spawn()
 
     def client(self, timeout=20.0):
@@ -112,14 +114,10 @@ class Node(Server):
 
     def may_jump(self):
         """From its next start its wall clock can be set."""
-        self.clock_file = os.path.join(self.cluster.folder, f"{self.name}.clock")
-        self.set_clock(0)
+        self.clock = WrongClock(self.cluster.folder, self.name)
 
     def set_clock(self, seconds):
-        # In place: the process has the file mapped.
-        mode = "r+b" if os.path.exists(self.clock_file) else "wb"
-        with open(self.clock_file, mode) as out:
-            out.write(struct.pack("<q", int(seconds * 1e9)))
+        self.clock.set(seconds)
 
     def close(self):
         if self.running():
@@ -128,14 +126,17 @@ class Node(Server):
 
 
 class Cluster:
-    """`disks` names nodes (by number, from 0) that get a small disk of their own; that needs root."""
+    """`disks` names nodes (by number, from 0) that get a small disk of their own; that needs root.
 
-    def __init__(self, binary, count=3, namespaces=False, folder=None, flags=(), disks=(), clocks=()):
+    `clocks` names those whose wall clock can be set. `proof` is how nodes know one another: None, "secret" or "tls".
+    """
+
+    def __init__(self, binary, count=3, namespaces=False, folder=None, flags=(), disks=(), clocks=(), proof=None):
         self.binary = binary
         self.flags = list(flags)
         self.folder = tempfile.mkdtemp(prefix="jobbie-cluster-", dir=folder)
         self.network = Namespaces() if namespaces else Loopback()
-        self.shim = None
+        self.secrets = {None: lambda _: None, "secret": Secret, "tls": Certificates}[proof](self.folder)
         self.nodes = []
         self.disks = []
         try:
@@ -161,13 +162,6 @@ class Cluster:
     def introduce(self):
         for node in self.nodes:
             node.peers = [other.raft for other in self.nodes if other is not node]
-
-    def wrong_clock(self):
-        if self.shim is None:
-            self.shim = os.path.join(self.folder, "wrong_clock.so")
-            subprocess.run(["c++", "-std=c++17", "-O1", "-shared", "-fPIC", "-o", self.shim,
-                            str(HERE / "wrong_clock.cpp")], check=True)
-        return self.shim
 
     def start(self, *nodes):
         for node in nodes or self.nodes:

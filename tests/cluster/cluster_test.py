@@ -10,7 +10,8 @@ import sys
 import unittest
 
 from case import Options
-from dns_tests import *  # noqa: F401,F403  the tests themselves
+from clock_tests import *  # noqa: F401,F403  the tests themselves
+from dns_tests import *  # noqa: F401,F403
 from failover_tests import *  # noqa: F401,F403
 from forming_tests import *  # noqa: F401,F403
 from line_tests import *  # noqa: F401,F403

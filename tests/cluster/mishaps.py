@@ -2,6 +2,8 @@
 
 import time
 
+from wrong_clock import draw_jump  # of tests/crash, whose path cluster.py has added
+
 # (name, share, needs that the network can be cut)
 KINDS = [("kill_leader", 6, False), ("kill_follower", 4, False), ("kill_at_start", 3, False),
          ("kill_majority", 3, False), ("kill_all", 2, False), ("stop_leader", 4, False), ("stop_any", 3, False),
@@ -11,7 +13,8 @@ KINDS = [("kill_leader", 6, False), ("kill_follower", 4, False), ("kill_at_start
          ("cut_leader", 6, True), ("cut_follower", 3, True), ("cut_by_route", 3, True), ("split_all", 2, True),
          ("deaf_leader", 3, True), ("mute_leader", 3, True), ("one_way", 3, True), ("bridge", 4, True),
          ("flap", 2, True), ("cut_and_kill", 3, True)]
-LONGEST_JUMP_S = 20.0
+# Of all other faults, while clocks may jump: somebody's does at the same time.
+JUMPS_BESIDE = 0.4
 
 
 class Faults:
@@ -23,6 +26,7 @@ class Faults:
         self.random = random
         self.report = report
         self.clocks = False  # whether clocks may jump at the moment
+        self.jumps = 0
         self.counts = {name: 0 for name, _, _ in KINDS}
         self.recoveries = []  # (seconds until all nodes served again, kind)
 
@@ -37,6 +41,8 @@ class Faults:
         kind = kind or self.draw()
         self.counts[kind] += 1
         began = time.time()
+        if self.clocks and kind != "clock_jump" and self.random.random() < JUMPS_BESIDE:
+            self.jump()
         getattr(self, kind)()
         healed = time.time()
         self.cluster.heal()
@@ -154,14 +160,19 @@ class Faults:
             node.kill()
         node.disk.free()
 
+    def jump(self):
+        """Somebody's clock is set, wrongly or right again, and stays so."""
+        node = self.random.choice([node for node in self.cluster.nodes if node.clock])
+        node.set_clock(0 if self.random.random() < 0.2 else draw_jump(self.random))
+        self.jumps += 1
+
     def clock_jump(self):
-        node = self.random.choice([node for node in self.cluster.nodes if node.clock_file])
-        node.set_clock(self.random.uniform(-LONGEST_JUMP_S, LONGEST_JUMP_S))
-        self.a_while()
+        for _ in range(self.random.randint(1, 4)):
+            self.jump()
+            self.a_while(0.0, 0.6)
         if self.random.random() < 0.5:
             self.leader().kill()
             self.a_while()
-        node.set_clock(0)
 
     def cut_leader(self):
         self.cut_off(self.leader())

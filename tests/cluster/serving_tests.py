@@ -258,6 +258,34 @@ class Serving(ClusterTest):
         cluster.wait_serving()
         self.assert_same_state(cluster)
 
+    def test_a_leader_with_a_damaged_database(self):
+        """It makes way and acknowledges nothing any more; emptied, it joins again."""
+        cluster = self.cluster()
+        leader = cluster.leader()
+        kept = [self.enqueue(leader, payload={"pad": "x" * 3000}) for _ in range(300)]
+
+        def written():
+            status = leader.status()
+            return status["durable_index"] >= status["applied_index"]
+
+        cluster.wait(written, 20, "all is in the leader's file")
+        with open(os.path.join(leader.data_dir, "jobbie.db"), "r+b") as file:
+            for page in range(40, os.path.getsize(file.name) // 4096):
+                file.seek(page * 4096 + 100)
+                file.write(b"damage")
+        leader.call("POST", "/jobs/search", {"queue": "q", "payload_contains": "y"}, timeout=20)
+        cluster.wait(lambda: leader.status()["role"] != "leader", 20, "another node leads")
+        self.assertFalse(leader.is_ready())
+        other = cluster.leader()
+        self.assertNotEqual(other.name, leader.name)
+        kept += [self.enqueue(other) for _ in range(20)]
+        leader.kill()
+        leader.wipe()
+        leader.start()
+        cluster.wait_serving()
+        self.assert_same_state(cluster)
+        self.assertTrue(all(self.job(leader, job) for job in kept))
+
     def write_until_cut(self, cluster, leader, jobs):
         """So much that the log does not hold all of it any more."""
         client = leader.client()

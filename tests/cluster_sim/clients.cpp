@@ -93,6 +93,8 @@ class Producer final : public Client {
     if (rng.percent(15))
       spec.scheduled_at =
           world_.history.engine().now() + base::milliseconds(rng.between(1, 15'000));
+    else if (rng.percent(15))
+      spec.delay = base::milliseconds(rng.between(1, 15'000));
     if (rng.percent(8)) spec.expire_after = base::seconds(rng.between(10, 60));
     if (rng.percent(25)) {
       spec.unique.key = blob(fmt::format("u{}", rng.below(4)));

@@ -49,7 +49,7 @@ void SimNode::start() {
   ++world_.counts[Count::starts];
   world_.event("start", id_);
   up_ = true;
-  if (!boot()) return;
+  if (!boot_node()) return;
   schedule_tick();
   const std::int64_t first = world_.rng.between(1, world_.traits.checkpoint_every);
   later(first, [this] { begin_checkpoint(); });
@@ -57,7 +57,7 @@ void SimNode::start() {
 }
 
 /// Everything that a start does before the first turn; false if the node is dead again.
-bool SimNode::boot() {
+bool SimNode::boot_node() {
   log::Options options;
   options.directory = "log";
   options.node_id = id_;

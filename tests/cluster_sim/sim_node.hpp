@@ -110,7 +110,7 @@ class SimNode final : public node::Clock {
 
   // sim_node.cpp: life, and what goes round.
   void tell_configuration(const log::Configuration& configuration, std::uint64_t index);
-  bool boot();
+  bool boot_node();
   void die(const char* why);
   void input(std::function<void()> action);
   void drain_inbox();

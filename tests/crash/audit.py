@@ -8,13 +8,14 @@ import collections
 
 import audit_ends
 import audit_leases
+import log_time
 from history import BATCH, CANCEL, ENDED, ENQUEUE, FETCH, OK, REFUSED
 
 
 class Delivery:
     """One job handed out by one fetch."""
 
-    __slots__ = ("job_id", "lease", "attempt", "token", "queue", "lease_s", "expires_at", "checkpoint",
+    __slots__ = ("job_id", "lease", "attempt", "token", "queue", "lease_s", "expires_at", "claimed_at", "checkpoint",
                  "invoked", "ended", "worker")
 
     def __init__(self, call, job):
@@ -25,6 +26,7 @@ class Delivery:
         self.queue = job["queue"]
         self.lease_s = job["lease_s"]
         self.expires_at = job.get("expires_at")
+        self.claimed_at = log_time.claimed_at(job)
         self.checkpoint = job.get("checkpoint")
         self.invoked = call.invoked
         self.ended = call.ended
@@ -51,12 +53,23 @@ class Job:
 
 
 class Audit:
-    """One epoch of the harness: all calls in it, and all jobs that were made in it."""
+    """One epoch of the harness: all calls in it, and all jobs that were made in it.
 
-    def __init__(self, history, finals, answers=None):
+    Where `clocks_jump`, the clients' times are only compared with one another, and what they were by the log
+    is known within bounds. `made_by_schedules` are tokens of jobs that nobody sent, `limited` queues that a job
+    may have to wait for.
+    """
+
+    def __init__(self, history, finals, answers=None, clocks_jump=False, made_by_schedules=(), limited=()):
         self.history = history
         self.finals = finals
         self.answers = answers or {}
+        self.made_by_schedules = set(made_by_schedules)
+        self.limited = set(limited)
+        self.stamps = log_time.stamps_of(history.calls, finals)
+        self.clock = log_time.Stamps(self.stamps) if clocks_jump else log_time.OneClock()
+        # Nobody may have led, by the log's time: leases are longer by as much.
+        self.gaps = [(self.clock.low(start), self.clock.high(end)) for start, end in history.gaps]
         self.findings = []
         self.jobs = {}
         self.tokens = collections.defaultdict(list)  # token -> [(call, spec)]
@@ -113,6 +126,7 @@ class Audit:
         self.check_unique_keys()
         self.check_statuses()
         self.check_answers()
+        self.check_log_time()
         for job in self.jobs.values():
             audit_leases.check(self, job)
             audit_ends.check(self, job)
@@ -148,7 +162,7 @@ class Audit:
         by_token = collections.defaultdict(list)
         for job_id, final in self.finals.items():
             by_token[final.token].append(job_id)
-            if final.token in callbacks:
+            if final.token in callbacks or final.token in self.made_by_schedules:
                 continue
             sent = self.tokens.get(final.token)
             if not sent:
@@ -156,7 +170,7 @@ class Audit:
             elif all(call.outcome == REFUSED for call, _ in sent):
                 self.report("I2", f"{job_id} ({final.token}) was refused and exists")
         for token, ids in by_token.items():
-            if token not in callbacks and len(ids) > 1:
+            if token not in callbacks and token not in self.made_by_schedules and len(ids) > 1:
                 sent = self.tokens.get(token, ())
                 number = "I3" if any(spec.get("idempotency") for _, spec in sent) else "I2"
                 self.report(number, f"{token} is {len(ids)} jobs: {', '.join(sorted(ids))}")
@@ -229,7 +243,7 @@ class Audit:
             if final.unique_key != call.args.get("unique_key"):
                 self.report("I15", f"{final.job_id} named as duplicate of {call.args.get('unique_key')}, "
                                    f"has {final.unique_key}")
-            if final.ended_at is not None and final.ended_at < call.invoked - audit_leases.SLACK_S:
+            if final.ended_at is not None and final.ended_at < self.clock.low(call.invoked) - audit_leases.SLACK_S:
                 self.report("I15", f"{final.job_id} had ended when {call.args['token']} was called its duplicate")
 
     def check_statuses(self):
@@ -251,6 +265,11 @@ class Audit:
                                   f"(life {status.life})")
             if status.index > highest:
                 highest, life_of_highest = status.index, status.life
+
+    def check_log_time(self):
+        """I13: log time never goes back."""
+        for before, after in log_time.order_of_stamps(self.stamps)[:5]:
+            self.report("I13", f"an entry was stamped {after:.3f} after one with {before:.3f} had been answered for")
 
     def check_answers(self):
         """I17: what the server said before it stopped is what its database holds."""

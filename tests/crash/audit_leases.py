@@ -17,13 +17,18 @@ def lease_key(call):
     return call.args.get("lease")
 
 
-def earliest_end(delivery, beats):
+def earliest_end(clock, delivery, beats):
     """The lease cannot have ended before this, by itself."""
-    end = delivery.expires_at if delivery.expires_at is not None else delivery.invoked + delivery.lease_s
+    end = delivery.expires_at if delivery.expires_at is not None else clock.low(delivery.invoked) + delivery.lease_s
     for beat in beats:
         if beat.outcome == OK and lease_key(beat) == delivery.lease:
-            end = max(end, beat.invoked + delivery.lease_s)
+            end = max(end, clock.low(beat.invoked) + delivery.lease_s)
     return end
+
+
+def claim_by(clock, delivery):
+    """It was claimed no later than this."""
+    return delivery.claimed_at if delivery.claimed_at is not None else clock.high(delivery.ended)
 
 
 def stretched(end, since, gaps):
@@ -34,13 +39,14 @@ def stretched(end, since, gaps):
     return end
 
 
-def latest_end(delivery, beats, gaps, without=None):
+def latest_end(audit, delivery, beats, without=None):
     """The lease has ended by this at the latest."""
-    end = delivery.expires_at if delivery.expires_at is not None else delivery.ended + delivery.lease_s
+    clock = audit.clock
+    end = delivery.expires_at if delivery.expires_at is not None else clock.high(delivery.ended) + delivery.lease_s
     for beat in beats:
         if beat is not without and beat.outcome in (OK, UNKNOWN) and lease_key(beat) == delivery.lease:
-            end = max(end, beat.ended + delivery.lease_s)
-    return stretched(end, delivery.invoked, gaps)
+            end = max(end, clock.high(beat.ended) + delivery.lease_s)
+    return stretched(end, clock.low(delivery.invoked), audit.gaps)
 
 
 def check(audit, job):
@@ -52,6 +58,24 @@ def check(audit, job):
         if delivery is not None and call.outcome == OK:
             check_fence(audit, job, delivery, call)
     check_checkpoints(audit, job)
+    check_due(audit, job)
+
+
+def check_due(audit, job):
+    """I12: not before its time; a delay is counted from when the job came into being, by the log."""
+    spec = job.spec
+    if spec is None or job.final is None:
+        return
+    due = spec.get("due")
+    if spec.get("delay") is not None:
+        due = job.final.scheduled_at
+        if due is None or abs(due - job.final.created_at - spec["delay"]) > 0.0015:
+            audit.report("I12", f"{job.job_id}: made at {job.final.created_at:.3f} with a delay of {spec['delay']:.3f} s, "
+                                f"due at {due}")
+            return
+    first = job.deliveries[0] if job.deliveries else None
+    if due is not None and first is not None and claim_by(audit.clock, first) < due - 0.0015:
+        audit.report("I12", f"{job.job_id}: delivered {due - claim_by(audit.clock, first):.3f} s before its time")
 
 
 def check_pair(audit, job, first, second):
@@ -67,15 +91,16 @@ def check_pair(audit, job, first, second):
     settles = [call for call in job.settles if lease_key(call) == first.lease
                and call.outcome in (OK, UNKNOWN) and call.invoked < second.ended]
     if not settles:
-        early = earliest_end(first, job.beats) - second.ended
+        early = earliest_end(audit.clock, first, job.beats) - claim_by(audit.clock, second)
         if early > SLACK_S:
             audit.report("I12", f"{name}: delivered again {early:.3f} s before the lease's end")
     # A fail whose answer was lost may have been the one that counted, with another delay.
     fails = [call for call in settles if call.kind == "fail"]
     if fails and all(call.outcome == OK for call in settles):
         due = fails[0].reply.get("next_attempt_at")
-        if due is not None and second.ended < due - SLACK_S:
-            audit.report("I12", f"{name}: delivered again {due - second.ended:.3f} s before its backoff ended")
+        early = due - claim_by(audit.clock, second) if due is not None else 0.0
+        if early > SLACK_S:
+            audit.report("I12", f"{name}: delivered again {early:.3f} s before its backoff ended")
 
 
 def check_fence(audit, job, delivery, call):
@@ -90,7 +115,7 @@ def check_fence(audit, job, delivery, call):
             if earlier is not call and earlier.kind == call.kind and earlier.outcome in (OK, UNKNOWN) and \
                     lease_key(earlier) == delivery.lease and earlier.invoked <= call.invoked:
                 return
-    late = call.invoked - latest_end(delivery, job.beats, audit.history.gaps, without=call)
+    late = audit.clock.low(call.invoked) - latest_end(audit, delivery, job.beats, without=call)
     if late > SLACK_S:
         audit.report("I8", f"{name} accepted {late:.3f} s after the lease's end")
 
@@ -127,8 +152,9 @@ def check_tokens_of_leases(audit):
             audit.report("I7", f"lease {lease} was given out {len(deliveries)} times: {sorted(deliveries)}")
 
 
-def pending_for_sure(job, gaps):
+def pending_for_sure(audit, job):
     """Times (from, to) in which this job could certainly be had by any claim of its queue."""
+    clock = audit.clock
     if job.cancels or not job.specs or job.spec.get("expires"):
         return
     first = job.deliveries[0] if job.deliveries else None
@@ -138,26 +164,31 @@ def pending_for_sure(job, gaps):
     sent = [call for call, _ in job.specs if call.outcome == OK]
     if first.attempt == 1 and sent:
         due = job.spec.get("due")
-        made = min(call.ended for call in sent)
+        if job.spec.get("delay") is not None:
+            due = job.final.scheduled_at if job.final is not None else float("inf")
+        made = clock.high(min(call.ended for call in sent))
         start = made + PROMPT_S if due is None else max(made, due) + PUNCTUAL_S
-        yield start, first.invoked
+        yield start, clock.low(first.invoked)
     for before, after in zip(job.deliveries, job.deliveries[1:]):
         if after.attempt != before.attempt + 1:
             continue  # somebody else had it in between, and his answer was lost
         settled = [call for call in job.settles if lease_key(call) == before.lease
                    and call.outcome in (OK, UNKNOWN)]
         if not settled:
-            yield latest_end(before, job.beats, gaps) + PUNCTUAL_S, after.invoked
+            yield latest_end(audit, before, job.beats) + PUNCTUAL_S, clock.low(after.invoked)
         elif all(call.kind == "fail" and call.outcome == OK for call in settled):
-            due = [call.reply.get("next_attempt_at") or call.ended for call in settled]
-            yield max(due + [call.ended for call in settled]) + PUNCTUAL_S, after.invoked
+            ends = [clock.high(call.ended) for call in settled]
+            due = [call.reply.get("next_attempt_at") or end for call, end in zip(settled, ends)]
+            yield max(due + ends) + PUNCTUAL_S, clock.low(after.invoked)
 
 
 def check_starvation(audit):
     """I12: a fetch that came back empty, though a job of its queue was to be had all the time."""
     spans = collections.defaultdict(list)
     for job in audit.jobs.values():
-        for start, end in pending_for_sure(job, audit.history.gaps):
+        if job.deliveries and job.deliveries[0].queue in audit.limited:
+            continue  # its turn comes when there is room
+        for start, end in pending_for_sure(audit, job):
             if end > start:
                 spans[job.deliveries[0].queue].append((start, end, job.job_id))
     reach = {}
@@ -169,6 +200,7 @@ def check_starvation(audit):
             best = row if best is None or row[1] > best[1] else best
             longest.append(best)
         reach[queue] = ([row[0] for row in rows], longest)
+    clock = audit.clock
     for call in audit.history.calls:
         if call.kind != FETCH or call.outcome != OK or call.reply["jobs"]:
             continue
@@ -178,8 +210,9 @@ def check_starvation(audit):
             if not matches(queue, call.args["queues"]):
                 continue
             # What counts is the moment of the claim; a fetch that does not wait claims at its start.
-            at = bisect.bisect_left(starts, call.invoked if not call.args["wait"] else call.ended - SLACK_S)
-            if at and longest[at - 1][1] > call.ended:
+            moment = clock.low(call.invoked) if not call.args["wait"] else clock.low(call.ended) - SLACK_S
+            at = bisect.bisect_left(starts, moment)
+            if at and longest[at - 1][1] > clock.high(call.ended):
                 audit.report("I12", f"a fetch of {queue} came back empty though {longest[at - 1][2]} was to be had")
 
 

@@ -3,6 +3,8 @@
 
 import unittest
 
+from audit import Audit
+from audit_limits import check_concurrency, check_rate, check_schedule
 from history import CANCEL, OK, REFUSED, Final
 from story import sound
 
@@ -10,6 +12,12 @@ from story import sound
 class Sound(unittest.TestCase):
     def test_nothing_is_found(self):
         self.assertEqual(sound().findings(), [])
+
+
+    def test_nothing_is_found_by_clocks_that_differ(self):
+        for ahead in (0.0, 86400.0, -3600.0):
+            self.assertEqual(sound(ahead).findings(clocks_jump=True), [], ahead)
+        self.assertNotEqual(sound(-3600.0).findings(), [], "the clients' clock is no measure then")
 
 
 class Doctored(unittest.TestCase):
@@ -322,6 +330,109 @@ class Doctored(unittest.TestCase):
         story = sound()
         story.finals["job-cb"].created_at -= 1
         self.expect(story, "I25", "before its last member")
+
+
+class ByTheLogsTime(unittest.TestCase):
+    """Clocks jump: what is told from the server's own times alone."""
+
+    def setUp(self):
+        self.story = sound(3600.0)
+
+    def expect(self, invariant, *words, **more):
+        findings = self.story.findings(clocks_jump=True, **more)
+        fitting = [text for text in findings if text.startswith(invariant + ":") and all(w in text for w in words)]
+        self.assertTrue(fitting, f"no {invariant} with {words} in {findings}")
+
+    def test_leases_overlap(self):
+        """The clients see two seconds between the deliveries, the log only half of one."""
+        job = self.story.enqueue("overlap")
+        self.story.deliver(job, 20)
+        self.story.wait(2.0)
+        self.story.log_ahead -= 1.5
+        self.story.deliver(job, 21, attempt=2)
+        self.expect("I12", "before the lease's end", job)
+
+    def test_no_overlap_where_the_log_runs_faster(self):
+        job = self.story.enqueue("fast")
+        self.story.deliver(job, 20)
+        self.story.wait(0.7)
+        self.story.log_ahead += 0.4
+        self.story.deliver(job, 21, attempt=2)
+        self.story.ack(job, 21)
+        self.assertEqual(self.story.findings(clocks_jump=True), [])
+
+    def test_a_heartbeat_counts(self):
+        """It came after another claim, whose time is known, and so lasts until a lease after that."""
+        job, other = self.story.enqueue("beaten"), self.story.enqueue("other")
+        self.story.deliver(job, 20)
+        self.story.wait(0.8)
+        self.story.deliver(other, 21)
+        self.story.ack(other, 21)
+        self.story.beat(job, 20)
+        self.story.wait(0.5)
+        self.story.deliver(job, 22, attempt=2)
+        self.expect("I12", "before the lease's end", job)
+
+    def test_a_late_ack(self):
+        job, other = self.story.enqueue("late"), self.story.enqueue("other")
+        self.story.deliver(job, 20)
+        self.story.wait(1.5)
+        self.story.deliver(other, 21)
+        self.story.ack(other, 21)
+        self.story.ack(job, 20)
+        self.expect("I8", "after the lease's end", job)
+
+    def test_log_time_goes_back(self):
+        self.story.enqueue("before")
+        self.story.log_ahead -= 10.0
+        self.story.enqueue("after")
+        self.expect("I13", "was stamped")
+
+    def test_a_delay_by_another_clock(self):
+        for wrong in (3600.0, -3600.0, None):
+            self.setUp()
+            job = self.story.enqueue("delayed", delay=5.0)
+            final = self.story.finals[job]
+            final.scheduled_at = None if wrong is None else final.created_at + 5.0 + wrong
+            self.expect("I12", "with a delay of 5.000 s", job)
+
+    def test_delivered_before_its_time(self):
+        job = self.story.enqueue("delayed", delay=5.0)
+        self.story.finals[job].scheduled_at = self.story.finals[job].created_at + 5.0
+        self.story.wait(4.0)
+        self.story.deliver(job, 20)
+        self.expect("I12", "before its time", job)
+
+    def test_starved(self):
+        job, other = self.story.enqueue("waiting"), self.story.enqueue("other")
+        self.story.wait(1)
+        self.story.deliver(other, 20)
+        self.story.empty_fetch()
+        self.story.enqueue("later")
+        self.story.enqueue("even later")
+        self.story.deliver(job, 21)
+        self.story.ack(job, 21)
+        self.expect("I12", "came back empty", job)
+        self.assertFalse([text for text in self.story.findings(clocks_jump=True, limited=["q"]) if "empty" in text])
+
+    def test_schedules_and_limits(self):
+        audit = Audit(self.story.history, self.story.finals)
+        check_schedule(audit, "s", [10.0, 11.0, 12.0])
+        check_concurrency(audit, "q", 2, [(1.0, 2.0), (1.0, 3.0), (2.0, 4.0)])
+        check_rate(audit, "q", 2, 1.0, [(1.0, 2.0), (1.5, 2.0), (2.0, 2.1)])
+        self.assertEqual(audit.findings, [])
+        check_schedule(audit, "twice", [10.0, 11.0, 11.0])
+        check_schedule(audit, "gap", [10.0, 12.0])
+        check_schedule(audit, "none", [])
+        check_concurrency(audit, "q", 2, [(1.0, 2.0), (1.0, 3.0), (1.999, 4.0)])
+        check_rate(audit, "q", 2, 1.0, [(1.0, 2.0), (1.5, 2.0), (1.999, 2.1)])
+        self.assertEqual([text[:4] for text in audit.findings], ["I14:"] * 3 + ["I20:"] * 2)
+
+    def test_jobs_of_a_schedule_are_not_invented(self):
+        for number in (1, 2):
+            self.story.finals[f"x{number}"] = Final(f"x{number}", "cron", "dead", "tick", 3, 3, self.story.log_now, None)
+        self.expect("I2", "nobody sent")
+        self.assertEqual(self.story.findings(clocks_jump=True, made_by_schedules=["tick"]), [])
 
 
 if __name__ == "__main__":

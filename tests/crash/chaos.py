@@ -3,10 +3,13 @@
 import os
 import time
 
+from wrong_clock import draw_jump
+
 # How long to wait for the moment before killing anyway.
 WATCH_S = 0.4
 ROLL_WATCH_S = 1.5
 BACKFILL_WATCH_S = 12.0  # the database's own log is copied into its main file every ten seconds
+JUMPS = 0.5  # of all kills, with a clock of one's own
 MODES = [("uniform", 0.45), ("startup", 0.20), ("checkpoint", 0.14), ("roll", 0.08), ("stop", 0.12),
          ("backfill", 0.01)]
 
@@ -52,19 +55,23 @@ UNSURE_S = 1.0
 class Chaos:
     """Kills and restarts one server, and remembers how often in which way."""
 
-    def __init__(self, server, world, history, random):
+    def __init__(self, server, world, history, random, clock=None):
         self.server = server
         self.world = world
         self.history = history
         self.random = random
+        self.clock = clock  # jumps now and then; None: it is right
         self.counts = {name: 0 for name, _ in MODES}
-        self.met = {"checkpoint": 0, "roll": 0, "stop": 0, "backfill": 0}
+        self.met = {"checkpoint": 0, "roll": 0, "stop": 0, "backfill": 0, "jump": 0}
         self.starts_s = []
 
     def cycle(self):
         """One kill and the start after it. The server is up before and after."""
         mode = choose(self.random)
         self.counts[mode] += 1
+        if self.clock and self.random.random() < JUMPS:
+            self.clock.set(draw_jump(self.random))
+            self.met["jump"] += 1
         getattr(self, "kill_" + mode)()
         self.start(mode)
 

@@ -27,6 +27,7 @@ from producers import LONGEST_BACKOFF_S, LONGEST_DELAY_S, Producer
 from server import Server, ServerError
 from workers import LONGEST_LEASE_S, Worker
 from workload import World
+from wrong_clock import WrongClock
 
 PRODUCERS, WORKERS = 4, 5
 # I10: lease + longest backoff + 5 s, after the last scheduled start.
@@ -56,7 +57,7 @@ def look(server, history):
     if status.get("role") == "forming":
         return None  # a node without a log has no state
     found = Status(life, at, status["applied_index"], status["state_hash"], status["stored_index"],
-                   status["durable_index"], server.name)
+                   status["durable_index"], server.name, status.get("term", 0))
     history.add_status(found)
     return found
 
@@ -72,7 +73,11 @@ class Run:
         self.server = Server(options.binary, os.path.join(self.folder, "data"),
                              flags=["--segment-bytes", str(options.segment_bytes)] + options.flag)
         self.world = World(self.server.port, self.history, options.seed, options.rate)
-        self.chaos = Chaos(self.server, self.world, self.history, self.random)
+        clock = WrongClock(self.folder, "server") if options.clocks else None
+        if clock:
+            self.server.prefix = clock.prefix()
+            self.world.clocks_jump = True
+        self.chaos = Chaos(self.server, self.world, self.history, self.random, clock)
         self.actors = [Producer(self.world, f"producer-{i}") for i in range(PRODUCERS)]
         self.actors += [Worker(self.world, f"worker-{i}") for i in range(WORKERS)]
         self.findings = []
@@ -122,7 +127,8 @@ class Run:
 
     def heal(self):
         """Faults are over: every job must end in time."""
-        deadline = time.time() + HEALED_WITHIN_S
+        # Log time may run at half speed.
+        deadline = time.time() + HEALED_WITHIN_S * (2 if self.world.clocks_jump else 1)
         while time.time() < deadline:
             status = self.server.status()
             asked_again = any(actor.again for actor in self.actors if isinstance(actor, Producer))
@@ -151,7 +157,7 @@ class Run:
         finals, self.last_seq = read_database(self.server.data_dir, self.last_seq)
         missing = {job_id for job_id in ids if job_id not in told}
         self.findings += [f"I1: {job_id} was acknowledged, and GET does not find it" for job_id in missing]
-        self.findings += Audit(taken, finals, told).run()
+        self.findings += Audit(taken, finals, told, self.world.clocks_jump).run()
         self.findings += [f"refused: {what} ({count} times)" for what, count in self.world.refusals.items()]
         self.findings += [f"harness: {text}" for text in self.world.crashes]
         self.count(taken, finals)
@@ -198,6 +204,7 @@ def parse(arguments):
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--segment-bytes", type=int, default=4 << 20)
     parser.add_argument("--rate", type=float, default=1.0, help="how busy producers are")
+    parser.add_argument("--clocks", action="store_true", help="the server's wall clock jumps, by up to a day")
     parser.add_argument("--work", default=None, help="folder for the data; the system's for temporary files")
     parser.add_argument("--flag", action="append", default=[], help="one more flag for the server")
     parser.add_argument("--keep", action="store_true", help="keep the data also when nothing was found")

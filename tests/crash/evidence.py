@@ -9,7 +9,7 @@ from history import Final
 from workload import API, seconds_of
 
 COLUMNS = """id, queue, state, json_extract(payload, '$.t') AS token, attempt, max_retries, created_at, ended_at,
-             result, unique_key, batch_id, json_extract(payload, '$.batch') AS batch, seq"""
+             result, unique_key, batch_id, scheduled_at, json_extract(payload, '$.batch') AS batch, seq"""
 
 
 class EvidenceError(Exception):
@@ -21,7 +21,7 @@ def final_of_answer(job):
     payload = job["payload"] or {}
     return Final(job["id"], job["queue"], job["state"], payload.get("t"), job["attempt"], job["max_retries"],
                  seconds_of(job["created_at"]), seconds_of(job["ended_at"]), job["result"], job["unique_key"],
-                 job["batch_id"], {"batch": payload.get("batch")})
+                 job["batch_id"], {"batch": payload.get("batch")}, seconds_of(job.get("scheduled_at")))
 
 
 def ask_jobs(port, ids, host="127.0.0.1"):
@@ -52,7 +52,7 @@ def read_database(data_dir, after=0):
                 row["id"], row["queue"], row["state"], row["token"], row["attempt"], row["max_retries"],
                 seconds_of(row["created_at"]), seconds_of(row["ended_at"]),
                 json.loads(row["result"]) if row["result"] else None, row["unique_key"], row["batch_id"],
-                {"batch": batch})
+                {"batch": batch}, seconds_of(row["scheduled_at"]))
     finally:
         connection.close()
     return finals, last

@@ -79,6 +79,9 @@ class Engine:
                "expire_at": now + milliseconds(spec["expire_after"]) if "expire_after" in spec else None}
         if "scheduled_at" in spec and instant(spec["scheduled_at"]) > now:
             job["state"], job["run_at"] = "scheduled", instant(spec["scheduled_at"])
+        if "delay" in spec:
+            job["state"], job["run_at"] = "scheduled", now + milliseconds(spec["delay"])
+        job["scheduled_at"] = job["run_at"]
         self.jobs[job["id"]] = self.live[job["id"]] = job
         return job
 
@@ -153,4 +156,5 @@ class Engine:
 
     def shown(self, job_id):
         job = self.jobs[job_id]
-        return dict(job, created_at=show(job["created_at"]), ended_at=show(job["ended_at"]))
+        return dict(job, created_at=show(job["created_at"]), ended_at=show(job["ended_at"]),
+                    scheduled_at=show(job["scheduled_at"]))

@@ -92,12 +92,12 @@ def write_database(data_dir, engine):
         os.unlink(path)
     database = sqlite3.connect(path)
     database.execute("CREATE TABLE jobs (id, queue, state, payload, attempt, max_retries, created_at, ended_at,"
-                     " result, unique_key, batch_id, seq)")
+                     " result, unique_key, batch_id, scheduled_at, seq)")
     for job in engine.jobs.values():
-        database.execute("INSERT INTO jobs VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", (
+        database.execute("INSERT INTO jobs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", (
             job["id"], job["queue"], job["state"], json.dumps(job["payload"]), job["attempt"], job["max_retries"],
             show(job["created_at"]), show(job["ended_at"]), json.dumps(job["result"]), job["unique_key"],
-            job["batch_id"], job["seq"]))
+            job["batch_id"], show(job["scheduled_at"]), job["seq"]))
     database.commit()
     database.close()
 

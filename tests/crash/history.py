@@ -42,6 +42,7 @@ class Status:
     stored: int = 0
     durable: int = 0
     node: str = ""
+    term: int = 0
 
 
 class History:
@@ -97,3 +98,4 @@ class Final:
     unique_key: str | None = None
     batch_id: str | None = None
     payload: object = None
+    scheduled_at: float | None = None

@@ -45,7 +45,10 @@ class Producer(Actor):
         rnd = self.random
         large = self.world.large and may_be_large and rnd.random() < 0.5
         size = rnd.randint(*(LARGE_BYTES if large else SMALL_BYTES))
-        sent = {"queue": rnd.choice(QUEUES), "payload": {"t": token, "pad": "x" * size},
+        queue = rnd.choice(QUEUES)
+        if self.world.limited and rnd.random() < 0.1:
+            queue = rnd.choice(self.world.limited)
+        sent = {"queue": queue, "payload": {"t": token, "pad": "x" * size},
                 "max_retries": rnd.randint(0, 6),
                 "retry_backoff": rnd.choice(["none", "fixed", "linear", "exponential"]),
                 "retry_base_delay": f"{rnd.randint(5, 120)}ms",
@@ -55,7 +58,11 @@ class Producer(Actor):
         if rnd.random() < 0.2:
             sent["tags"] = {"tenant": rnd.choice(["a", "b"])}
         meant = {"token": token, "queue": sent["queue"], "max_retries": sent["max_retries"]}
-        if rnd.random() < 0.15:
+        draw = rnd.random()
+        if draw < 0.12:
+            meant["delay"] = rnd.randint(20, int(LONGEST_DELAY_S * 1000)) / 1000
+            sent["delay"] = meant["delay"]
+        elif draw < 0.25 and not self.world.clocks_jump:
             meant["due"] = round(time.time() + rnd.uniform(0.02, LONGEST_DELAY_S), 3)
             sent["scheduled_at"] = rfc3339(meant["due"])
         if rnd.random() < 0.06:

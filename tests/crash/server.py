@@ -66,6 +66,21 @@ class Server:
                 raise ServerError(f"not ready within {within_s} s:\n{self.tail()}")
             time.sleep(0.004)
 
+    def wait_alive(self, within_s=READY_WITHIN_S):
+        """Until it answers at all: with a full disk it is not ready, and yet serves."""
+        deadline = time.time() + within_s
+        while True:
+            try:
+                if one_call(self.port, "GET", "/healthz", timeout=5, host=self.host).status == 200:
+                    return
+            except (NotSent, Broken):
+                pass
+            if self.process.poll() is not None:
+                raise ServerError(f"ended with code {self.process.returncode} while starting:\n{self.tail()}")
+            if time.time() > deadline:
+                raise ServerError(f"does not answer within {within_s} s:\n{self.tail()}")
+            time.sleep(0.004)
+
     def start(self):
         self.spawn()
         self.wait_ready()

@@ -14,6 +14,12 @@ class Story:
         self.finals = {}
         self.answers = {}
         self.now = 1000.0
+        self.log_ahead = 0.0  # by how much the server's times are
+
+    @property
+    def log_now(self):
+        """What the server stamps on what it does now."""
+        return round(self.now + 0.002 + self.log_ahead, 3)
 
     def wait(self, seconds):
         self.now += seconds
@@ -30,29 +36,30 @@ class Story:
         job_id = job_id or "job-" + token
         if outcome != REFUSED and not existing and job_id not in self.finals:
             self.finals[job_id] = Final(job_id, queue, "completed", token, 0, args["max_retries"],
-                                        self.now + 0.002, None, None, args.get("unique_key"), None, {})
+                                        self.log_now, None, None, args.get("unique_key"), None, {})
         self.call(ENQUEUE, args, outcome, {"job_id": job_id, "unique_existing": existing})
         return job_id
 
     def batch(self, tokens, callback, outcome=OK):
         jobs = [{"token": token, "queue": "q", "max_retries": 3} for token in tokens]
+        at = self.log_now
         self.call(BATCH, {"jobs": jobs, "callback": callback}, outcome,
                   {"job_ids": ["job-" + token for token in tokens], "batch_id": "batch-" + callback})
         for token in tokens:
-            self.finals["job-" + token] = Final("job-" + token, "q", "completed", token, 0, 3, self.now, None, None,
+            self.finals["job-" + token] = Final("job-" + token, "q", "completed", token, 0, 3, at, None, None,
                                                 None, "batch-" + callback, {})
 
     def callback(self, token, total, done, job_id=None):
         job_id = job_id or "job-" + token
         figures = {"id": "batch-" + token, "total": total, "succeeded": done, "failed": total - done}
-        self.finals[job_id] = Final(job_id, "cb", "completed", token, 0, 3, self.now, None, None, None, None,
+        self.finals[job_id] = Final(job_id, "cb", "completed", token, 0, 3, self.log_now, None, None, None, None,
                                     {"batch": figures})
         return job_id
 
     def deliver(self, job_id, lease, attempt=1, checkpoint=None, queue="q"):
         final = self.finals[job_id]
         row = {"job_id": job_id, "lease": lease, "attempt": attempt, "token": final.token, "queue": queue,
-               "lease_s": LEASE_S, "expires_at": round(self.now + 0.002 + LEASE_S, 3), "checkpoint": checkpoint}
+               "lease_s": LEASE_S, "expires_at": round(self.log_now + LEASE_S, 3), "checkpoint": checkpoint}
         final.attempt = max(final.attempt, attempt)
         return self.call(FETCH, {"queues": ["q", "cb"], "wait": 0, "worker": "w"}, OK, {"jobs": [row]})
 
@@ -64,13 +71,13 @@ class Story:
         if takes_effect if takes_effect is not None else outcome == OK:
             final = self.finals[job_id]
             if final.ended_at is None:
-                final.state, final.result, final.ended_at = "completed", result, round(self.now + 0.002, 3)
+                final.state, final.result, final.ended_at = "completed", result, self.log_now
         return self.call(ACK, {"job_id": job_id, "lease": lease, "result": result}, outcome, {"status": "completed"})
 
     def fail(self, job_id, lease, status="retrying", after=0.1, outcome=OK, **more):
         if status == "dead":
-            self.finals[job_id].state, self.finals[job_id].ended_at = "dead", round(self.now + 0.002, 3)
-        due = round(self.now + after, 3) if status == "retrying" else None
+            self.finals[job_id].state, self.finals[job_id].ended_at = "dead", self.log_now
+        due = round(self.log_now + after, 3) if status == "retrying" else None
         return self.call(FAIL, dict({"job_id": job_id, "lease": lease}, **more), outcome,
                          {"status": status, "next_attempt_at": due})
 
@@ -81,13 +88,14 @@ class Story:
         self.history.add_status(Status(life, self.now, index, text))
         self.now += 0.010
 
-    def findings(self):
-        return Audit(self.history, self.finals, self.answers).run()
+    def findings(self, clocks_jump=False, **more):
+        return Audit(self.history, self.finals, self.answers, clocks_jump, **more).run()
 
 
-def sound():
+def sound(log_ahead=0.0):
     """A bit of everything, all of it right."""
     story = Story()
+    story.log_ahead = log_ahead
     story.status(1, 10, "aa")
     one = story.enqueue("one")
     story.deliver(one, 1)

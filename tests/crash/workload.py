@@ -47,6 +47,8 @@ class World:
         self.resting = True    # nobody calls the server
         self.large = False     # payloads that fill segments
         self.can_cancel = True
+        self.clocks_jump = False  # the server's time and the clients' differ
+        self.limited = []         # further queues, which have limits
         self.refusals = collections.Counter()
         self.crashes = []
         self._lock = threading.Lock()

@@ -13,8 +13,13 @@ from e2e_access import *  # noqa: F401,F403  the tests themselves
 from e2e_backup import *  # noqa: F401,F403
 from e2e_bulk import *  # noqa: F401,F403
 from e2e_clients import *  # noqa: F401,F403
+from e2e_exhaustion import *  # noqa: F401,F403
+from e2e_largest import *  # noqa: F401,F403
 from e2e_limits import *  # noqa: F401,F403
+from e2e_memory import *  # noqa: F401,F403
+from e2e_owners import *  # noqa: F401,F403
 from e2e_program import *  # noqa: F401,F403
+from e2e_search import *  # noqa: F401,F403
 from e2e_tls import *  # noqa: F401,F403
 from e2e_traces import *  # noqa: F401,F403
 from e2e_watch import *  # noqa: F401,F403

@@ -166,6 +166,36 @@ command::Command build_bulk(const Line& line, const Names& names) {
   return out;
 }
 
+/// `restrict N QUEUE… key=NUMBER`: the commands behind it in the entry are of a restricted key.
+command::Command build_restrict(const Line& line) {
+  command::Restrict out;
+  out.commands = static_cast<std::uint32_t>(std::stoul(line.word(1, "how many commands")));
+  for (std::size_t i = 2; i < line.words.size(); ++i)
+    out.queues.push_back(word_blob(line.words[i]));
+  if (const auto number = line.number_of<std::uint32_t>("key", 0); number != 0)
+    out.key = base::KeyId{base::Ulid::make(kBase, number, 0)};
+  line.expect_all_read(line.words.size());
+  return out;
+}
+
+command::Command build_limits(const Line& line) {
+  command::SetLimits out;
+  out.queues = line.number_of<std::uint32_t>("queues", out.queues);
+  out.queues_per_key = line.number_of<std::uint32_t>("queues_per_key", out.queues_per_key);
+  out.idempotency_keys_per_key =
+      line.number_of<std::uint32_t>("idempotency_keys_per_key", out.idempotency_keys_per_key);
+  line.expect_all_read(1);
+  return out;
+}
+
+command::Command build_forget(const Line& line) {
+  command::ForgetQueues out;
+  for (std::size_t i = 1; i < line.words.size(); ++i)
+    out.queues.push_back(word_blob(line.words[i]));
+  line.expect_all_read(line.words.size());
+  return out;
+}
+
 }  // namespace
 
 command::Command build_command(const Line& line, const Names& names, base::Instant now) {
@@ -181,6 +211,9 @@ command::Command build_command(const Line& line, const Names& names, base::Insta
     return out;
   }
   if (verb == "bulk") return build_bulk(line, names);
+  if (verb == "restrict") return build_restrict(line);
+  if (verb == "limits") return build_limits(line);
+  if (verb == "forget") return build_forget(line);
   if (verb == "resume") {
     command::Resume out{.lost = line.to_duration(line.word(1, "how long nobody led"))};
     line.expect_all_read(2);

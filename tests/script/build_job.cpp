@@ -77,7 +77,8 @@ command::Command build_claim(const Line& line) {
                      .count = line.number_of<std::uint32_t>("count", 1),
                      .lease = line.duration("lease"),
                      .roles = line.blobs("roles"),
-                     .tags = line.blobs("tags")};
+                     .tags = line.blobs("tags"),
+                     .max_bytes = line.number_of<std::uint64_t>("max_bytes", 0)};
   for (std::size_t i = 2; i < line.words.size(); ++i) out.queues.emplace_back(line.words[i]);
   line.expect_all_read(line.words.size());
   return out;
@@ -172,6 +173,7 @@ model::JobSpec read_job_spec(const Line& line, const Names& names, base::Instant
   read_retry_policy(line, spec);
   if (line.has("scheduled_at"))
     spec.scheduled_at = names.instant(line, line.text("scheduled_at"), now);
+  spec.delay = line.duration("delay");
   spec.expire_after = line.duration("expire_after");
   spec.lease = line.duration("lease");
   spec.max_runtime = line.duration("max_runtime");

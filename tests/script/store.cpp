@@ -46,7 +46,7 @@ std::string key_of(const command::Item& item) {
           [](const model::ScheduleRecord& r) { return "schedule " + padded(r.id.ulid); },
           [](const model::WorkerRecord& r) { return fmt::format("worker {}", r.spec.id.view()); },
           [](const model::IdempotencyRecord& r) {
-            return fmt::format("idempotency {}", r.key.view());
+            return fmt::format("idempotency {} {}", r.key.view(), padded(r.scope.ulid));
           },
           [](const model::TaskRecord& r) { return fmt::format("task {:020}", r.number); },
           [](const model::BulkRecord& r) { return "bulk " + padded(r.id.ulid); },
@@ -75,7 +75,7 @@ void MapStore::apply(const command::Changes& changes) {
               items_.erase(fmt::format("worker {}", r.worker.view()));
             },
             [&](const command::RemovedIdempotency& r) {
-              items_.erase(fmt::format("idempotency {}", r.key.view()));
+              items_.erase(fmt::format("idempotency {} {}", r.key.view(), padded(r.scope.ulid)));
             },
             [&](const command::RemovedTask& r) {
               items_.erase(fmt::format("task {:020}", r.number));

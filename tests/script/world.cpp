@@ -87,6 +87,9 @@ bool World::run_directive(const Line& line, std::string& out) {
   } else if (verb == "random") {
     random_ = static_cast<std::uint64_t>(line.to_number(line.word(1, "the number"), 0, 1ULL << 62));
     line.expect_all_read(2);
+  } else if (verb == "work") {
+    work_ = static_cast<std::uint32_t>(line.to_number(line.word(1, "the number"), 0, 1ULL << 32));
+    line.expect_all_read(2);
   } else if (verb == "options") {
     set_options(line);
   } else if (verb == "trace") {
@@ -129,7 +132,7 @@ void World::set_trace(const Line& line) {
 }
 
 std::string World::run_entry(std::span<const Line> lines) {
-  command::Entry entry{.now = now_, .random = random_, .commands = {}};
+  command::Entry entry{.now = now_, .random = random_, .commands = {}, .work = work_};
   for (const auto& line : lines) entry.commands.push_back(build_command(line, names_, now_));
   if (mode_ == Mode::reloaded) entry = through_codec(lines.front(), entry);
   const auto outcome = engine().apply(entry);

@@ -67,6 +67,7 @@ class World {
   Names names_;
   base::Instant now_ = kBase;
   std::uint64_t random_ = 0;
+  std::uint32_t work_ = 0;
   bool trace_events_ = true;
   bool trace_ready_ = false;
   std::vector<std::uint64_t> hashes_;

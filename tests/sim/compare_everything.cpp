@@ -19,7 +19,7 @@ struct Dump {
   std::vector<model::GroupRecord> groups;
   std::vector<model::ScheduleRecord> schedules;
   std::vector<model::WorkerRecord> workers;
-  std::map<std::string, model::IdempotencyRecord> idempotency;
+  std::map<ScopedKey, model::IdempotencyRecord> idempotency;
   std::map<std::uint64_t, model::TaskRecord> tasks;
   std::map<Seq, model::BatchRecord> batches;
   std::map<Seq, model::BulkRecord> bulks;
@@ -37,7 +37,7 @@ struct Dump {
   void operator()(const model::ScheduleRecord& r) { schedules.push_back(r); }
   void operator()(const model::WorkerRecord& r) { workers.push_back(r); }
   void operator()(const model::IdempotencyRecord& r) {
-    idempotency.emplace(std::string(r.key.view()), r);
+    idempotency.emplace(ScopedKey{r.scope, r.key.view()}, r);
   }
   void operator()(const model::TaskRecord& r) { tasks.emplace(r.number, r); }
   void operator()(const model::BulkRecord& r) { bulks.emplace(r.id.sequence(), r); }
@@ -54,6 +54,10 @@ Dump take_dump(const engine::Engine& engine) {
 
 std::string compare_meta(const Model& model, const Dump& dump) {
   const auto& meta = dump.meta;
+  if (meta.max_queues != model.limits().queues ||
+      meta.max_queues_per_key != model.limits().queues_per_key ||
+      meta.max_idempotency_keys_per_key != model.limits().idempotency_keys_per_key)
+    return "limits differ";
   if (meta.now == model.now() && meta.next_sequence == model.next_sequence() &&
       meta.next_lease == model.next_lease() && meta.entries == model.entries())
     return {};
@@ -186,7 +190,7 @@ std::string compare_workers(const Model& model, const engine::Engine& engine) {
     const std::uint32_t active = model.active_of_worker(worker.spec.id.view());
     if (worker.active != active) return fmt::format("{} holds {} jobs", show(worker), active);
     if (worker.spec != it->second.spec || worker.last_seen != it->second.last_seen ||
-        worker.started_at != it->second.started_at)
+        worker.started_at != it->second.started_at || worker.owner != it->second.owner)
       return fmt::format("expected {}, got {}", show(it->second), show(worker));
   }
   if (engine.workers().size() != model.workers().size()) return "number of workers differs";
@@ -288,10 +292,11 @@ std::string compare_remembered(const Model& model, const Dump& dump) {
   for (const auto& [key, expected] : model.remembered()) {
     if (expected.expires_at <= model.now()) continue;
     const auto it = dump.idempotency.find(key);
-    if (it == dump.idempotency.end()) return fmt::format("idempotency key '{}' is forgotten", key);
+    if (it == dump.idempotency.end())
+      return fmt::format("idempotency key '{}' is forgotten", key.second);
     if (it->second.fingerprint != expected.fingerprint ||
         it->second.expires_at != expected.expires_at)
-      return fmt::format("idempotency key '{}': until {} expected, got {}", key,
+      return fmt::format("idempotency key '{}': until {} expected, got {}", key.second,
                          expected.expires_at.ms, show(it->second));
   }
   return {};

@@ -201,6 +201,8 @@ std::vector<Expected> expected_successes() {
       {verb_index<command::RetryDelivery>(), kinds(1)},
       {verb_index<command::SettleDelivery>(), kinds(2)},
       {verb_index<command::Resume>(), kinds(2)},
+      {verb_index<command::SetLimits>(), kinds(1)},
+      {verb_index<command::ForgetQueues>(), kinds(2)},
   };
 }
 
@@ -213,18 +215,20 @@ std::vector<Expected> expected_refusals() {
     return result;
   };
   return {
-      {verb_index<command::Enqueue>(), codes({invalid, idempotency_mismatch, unknown_dependency})},
+      {verb_index<command::Enqueue>(),
+       codes({invalid, idempotency_mismatch, unknown_dependency, limit_reached})},
       {verb_index<command::EnqueueMany>(),
-       codes({invalid, idempotency_mismatch, unknown_dependency, dependency_cycle})},
-      {verb_index<command::Claim>(), codes({invalid})},
+       codes({invalid, idempotency_mismatch, unknown_dependency, dependency_cycle, limit_reached})},
+      {verb_index<command::Claim>(), codes({invalid, forbidden})},
       {verb_index<command::Ack>(),
        codes({invalid, not_found, lease_lost, not_active, not_owner, forbidden})},
       {verb_index<command::Fail>(), codes({invalid, not_found, lease_lost, not_active, not_owner})},
-      {verb_index<command::Heartbeat>(), codes({invalid})},
+      {verb_index<command::Heartbeat>(), codes({invalid, forbidden})},
       {verb_index<command::Cancel>(), codes({invalid, not_found, wrong_state, forbidden})},
       {verb_index<command::Retry>(), codes({invalid, not_found, wrong_state, unique_conflict})},
       {verb_index<command::Requeue>(), codes({invalid, not_found, wrong_state, unique_conflict})},
-      {verb_index<command::Move>(), codes({invalid, not_found, wrong_state, unique_conflict})},
+      {verb_index<command::Move>(),
+       codes({invalid, not_found, wrong_state, unique_conflict, limit_reached})},
       {verb_index<command::Delete>(), codes({invalid, not_found, forbidden})},
       {verb_index<command::SetPriority>(), codes({not_found, wrong_state})},
       {verb_index<command::QueueCommand>(), codes({invalid, not_found})},
@@ -238,13 +242,13 @@ std::vector<Expected> expected_refusals() {
       {verb_index<command::UpdateSchedule>(), codes({invalid, not_found, name_taken})},
       {verb_index<command::ScheduleCommand>(), codes({invalid, not_found})},
       {verb_index<command::UpdateZone>(), codes({invalid})},
-      {verb_index<command::RegisterWorker>(), codes({invalid})},
+      {verb_index<command::RegisterWorker>(), codes({invalid, forbidden})},
       {verb_index<command::RemoveWorker>(), codes({invalid, not_found})},
       {verb_index<command::AppendLogs>(),
        codes({invalid, not_found, lease_lost, not_active, not_owner})},
       {verb_index<command::StartBulk>(), codes({invalid})},
       {verb_index<command::BulkStep>(), codes({invalid, not_found, wrong_state})},
-      {verb_index<command::EndBulk>(), codes({invalid, not_found, wrong_state})},
+      {verb_index<command::EndBulk>(), codes({invalid, not_found, wrong_state, forbidden})},
       {verb_index<command::Restrict>(), codes({invalid})},
       {verb_index<command::RecordAction>(), codes({invalid})},
       {verb_index<command::CreateKey>(), codes({invalid, name_taken})},
@@ -255,6 +259,8 @@ std::vector<Expected> expected_refusals() {
       {verb_index<command::RetryDelivery>(), codes({invalid, not_found})},
       {verb_index<command::SettleDelivery>(), codes({invalid, not_found, wrong_state})},
       {verb_index<command::Resume>(), codes({invalid})},
+      {verb_index<command::SetLimits>(), codes({invalid})},
+      {verb_index<command::ForgetQueues>(), codes({invalid})},
   };
 }
 

@@ -194,16 +194,17 @@ std::string show(const model::WorkerRecord& w) {
   for (const Blob& role : w.spec.roles) out += fmt::format(" '{}'", text(role));
   out += " tags";
   for (const Blob& tag : w.spec.tags) out += fmt::format(" '{}'", text(tag));
-  return out;
+  return out + fmt::format(" owner #{}", w.owner.sequence());
 }
 std::string show(const model::IdempotencyRecord& r) {
-  return fmt::format("key '{}' fingerprint {} until {}", text(r.key), r.fingerprint,
-                     r.expires_at.ms);
+  return fmt::format("key '{}' of #{} fingerprint {} until {}", text(r.key), r.scope.sequence(),
+                     r.fingerprint, r.expires_at.ms);
 }
 std::string show(const model::BulkRecord& b) {
-  return fmt::format("bulk #{} action {} status {} cursor {} affected {} skipped {} failed {}",
-                     b.id.sequence(), static_cast<int>(b.action), static_cast<int>(b.status),
-                     b.cursor, b.affected, b.skipped, b.failed);
+  return fmt::format(
+      "bulk #{} action {} status {} cursor {} affected {} skipped {} failed {} owner #{}",
+      b.id.sequence(), static_cast<int>(b.action), static_cast<int>(b.status), b.cursor, b.affected,
+      b.skipped, b.failed, b.owner.sequence());
 }
 
 std::string show(const model::KeyRecord& k) {

@@ -32,6 +32,7 @@ std::string show(const model::JobSpec& spec) {
                         static_cast<int>(spec.retry.backoff), spec.retry.base.ms, spec.retry.max.ms,
                         spec.retry.jitter));
   add(spec.scheduled_at.ms != 0, fmt::format("at {}", spec.scheduled_at.ms));
+  add(spec.delay.ms != 0, fmt::format("delay {}", spec.delay.ms));
   add(spec.expire_after.ms != 0, fmt::format("expire_after {}", spec.expire_after.ms));
   add(spec.lease.ms != 0, fmt::format("lease {}", spec.lease.ms));
   add(spec.max_runtime.ms != 0, fmt::format("max_runtime {}", spec.max_runtime.ms));
@@ -58,7 +59,8 @@ std::string show(const model::ScheduleSpec& spec) {
 
 std::string show(const command::Idempotency& idempotency) {
   if (idempotency.key.empty()) return {};
-  return fmt::format(" key '{}' body {}", idempotency.key.view(), idempotency.fingerprint);
+  return fmt::format(" key '{}' of #{} body {}", idempotency.key.view(),
+                     idempotency.scope.sequence(), idempotency.fingerprint);
 }
 
 struct ShowCommand {
@@ -176,7 +178,15 @@ struct ShowCommand {
     return fmt::format("end_bulk #{} '{}'", c.bulk.sequence(), c.reason.view());
   }
   Text operator()(const command::Restrict& c) const {
-    return fmt::format("restrict {} commands to [{}]", c.commands, list(c.queues));
+    return fmt::format("restrict {} commands to [{}] by key #{}", c.commands, list(c.queues),
+                       c.key.sequence());
+  }
+  Text operator()(const command::SetLimits& c) const {
+    return fmt::format("set_limits {} queues, {} a key, {} idempotency keys a key", c.queues,
+                       c.queues_per_key, c.idempotency_keys_per_key);
+  }
+  Text operator()(const command::ForgetQueues& c) const {
+    return fmt::format("forget_queues [{}]", list(c.queues));
   }
   Text operator()(const command::RecordAction& c) const {
     return fmt::format("record_action of {} commands", c.commands);

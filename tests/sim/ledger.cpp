@@ -200,8 +200,15 @@ std::string Ledger::read(const command::Entry& entry, const engine::Outcome& out
 /// I3: within a day a key stands for one answer.
 std::string Ledger::read_promise(const command::Idempotency& key, const Reply& reply) {
   if (key.key.empty()) return {};
-  const auto it = promises_.find(std::string(key.key.view()));
-  const bool known = it != promises_.end() && it->second.until > now_;
+  const std::string text(key.key.view());
+  auto it = promises_.find({key.scope, text});
+  const auto stands = [&] { return it != promises_.end() && it->second.until > now_; };
+  // A promise from before keys had scopes is kept to whoever asks for the same.
+  if (!stands()) {
+    const auto old = promises_.find({{}, text});
+    if (old != promises_.end() && old->second.fingerprint == key.fingerprint) it = old;
+  }
+  const bool known = stands();
   if (const auto* refusal = std::get_if<command::Refusal>(&reply)) {
     const bool mismatch = refusal->code == command::Refused::idempotency_mismatch;
     if (mismatch && (!known || it->second.fingerprint == key.fingerprint))
@@ -211,8 +218,8 @@ std::string Ledger::read_promise(const command::Idempotency& key, const Reply& r
   if (known && (it->second.fingerprint != key.fingerprint || it->second.reply != reply))
     return fmt::format("key '{}' stands for two answers (I3)", key.key.view());
   if (!known)
-    promises_[std::string(key.key.view())] = {key.fingerprint,
-                                              now_ + model::limits::kIdempotencyPeriod, reply};
+    promises_[{key.scope, text}] = {key.fingerprint, now_ + model::limits::kIdempotencyPeriod,
+                                    reply};
   return {};
 }
 

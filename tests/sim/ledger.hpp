@@ -90,7 +90,7 @@ class Ledger {
   std::set<base::JobId> leased_;
   std::map<std::string, Claims> claims_;
   std::map<base::BatchId, Batch> batches_;
-  std::map<std::string, Promise> promises_;
+  std::map<std::pair<base::KeyId, std::string>, Promise> promises_;
   std::set<std::pair<base::ScheduleId, base::Instant>> runs_;
   bool unseen_jobs_ = false;  ///< some were made and removed within one entry
 };

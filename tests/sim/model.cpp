@@ -12,6 +12,7 @@ std::vector<Reply> Model::apply(const Entry& entry) {
   before_ = now_;
   now_ = std::max(now_, entry.now);  // 1.1
   random_ = entry.random;
+  entry_work_ = work_left_ = entry.work;
   ++entries_;
   touched_.clear();
   restricted_ = 0;
@@ -25,6 +26,7 @@ Reply Model::run(const Command& command) {
   group_retry_ = 0;
   group_retried_ = 0;
   Reply reply;
+  caller_ = restricted_ > 0 ? restricting_ : base::KeyId{};
   if (auto refused = command::validate(command)) {
     reply = std::move(*refused);
   } else if (auto forbidden = forbid(command)) {
@@ -32,6 +34,7 @@ Reply Model::run(const Command& command) {
   } else {
     reply = std::visit([this](const auto& c) { return on(c); }, command);
   }
+  caller_ = {};
   if (restricted_ > 0) --restricted_;
   finish_batches();  // 7: at the end of the command's own work,
   run_tasks();       // 1.5: after refused commands too
@@ -64,6 +67,7 @@ QueueState& Model::make_queue(std::string_view name) {
   QueueState& queue = queues_[std::string(name)];
   queue.record.name = Blob(name);
   queue.record.created_at = now_;
+  queue.record.owner = caller_;
   return queue;
 }
 

@@ -84,6 +84,8 @@ struct ScheduleState {
   model::CronExpr cron;
 };
 
+/// An idempotency key and whose it is.
+using ScopedKey = std::pair<base::KeyId, std::string>;
 struct RememberedReply {
   std::uint64_t fingerprint = 0;
   Instant expires_at;
@@ -133,9 +135,10 @@ class Model {
   [[nodiscard]] const std::map<std::string, model::WorkerRecord, std::less<>>& workers() const {
     return workers_;
   }
-  [[nodiscard]] const std::map<std::string, RememberedReply>& remembered() const {
+  [[nodiscard]] const std::map<ScopedKey, RememberedReply>& remembered() const {
     return remembered_;
   }
+  [[nodiscard]] const command::SetLimits& limits() const { return limits_; }
   [[nodiscard]] const std::deque<model::TaskRecord>& tasks() const { return tasks_; }
   [[nodiscard]] const std::map<Seq, model::BulkRecord>& bulks() const { return bulks_; }
   [[nodiscard]] const std::map<Seq, model::KeyRecord>& keys() const { return keys_; }
@@ -194,6 +197,9 @@ class Model {
   Reply on(const command::Enqueue& c);
   Reply on(const command::EnqueueMany& c);
   std::optional<Reply> recall(const command::Idempotency& idempotency) const;
+  std::optional<Refusal> room_for_key(base::KeyId scope) const;
+  std::optional<Refusal> room_for_request(const Request& request) const;
+  void forget_remembered();
   void remember(const command::Idempotency& idempotency, const Reply& reply);
   std::optional<Refusal> enqueue_all(Request& request);
   std::optional<Refusal> check_dependencies(const std::vector<const JobSpec*>& jobs);
@@ -269,12 +275,22 @@ class Model {
   Reply on(const command::GroupCommand& c);
   Reply on(const command::RegisterWorker& c);
   Reply on(const command::RemoveWorker& c);
+  Reply on(const command::SetLimits& c);
+  Reply on(const command::ForgetQueues& c);
+  [[nodiscard]] bool is_forgettable(const QueueState& queue) const;
+  /// Whether those of the queues that are not there may be made, all of them.
+  std::optional<Refusal> room_for_queues(const std::vector<Blob>& names,
+                                         std::string_view field) const;
+  std::optional<Refusal> room_for_queue(const Blob& name) const {
+    return room_for_queues({name}, "queue");
+  }
   std::uint64_t count_in_queue(std::string_view queue, bool idle_only) const;
   void forget_ended(std::string_view queue);
 
   // model_tasks.cpp
   model::TaskRecord& add_task(model::TaskKind kind, std::string_view subject);
   void run_tasks();
+  [[nodiscard]] std::size_t units_of(const model::TaskRecord& task, const JobRecord& visited) const;
   JobRecord* next_visit(const model::TaskRecord& task);
   void visit(model::TaskRecord& task, JobRecord& visited);
   void visit_dependent(const model::TaskRecord& task, JobRecord& job);
@@ -304,6 +320,8 @@ class Model {
   [[nodiscard]] bool may_touch(const Blob& queue) const;
   [[nodiscard]] std::optional<Refusal> forbid(const Command& command) const;
   [[nodiscard]] bool may_remove(const command::RemoveWorker& c) const;
+  [[nodiscard]] bool covers_queues_of(const model::WorkerRecord& worker) const;
+  [[nodiscard]] bool may_use_worker(const Command& command) const;
 
   // model_webhooks.cpp
   Reply on(const command::PutWebhook& c);
@@ -332,6 +350,8 @@ class Model {
   std::uint64_t next_lease_ = 1;
   std::uint64_t next_arrival_ = 1;
   std::uint64_t next_task_ = 1;
+  std::size_t entry_work_ = 0;  ///< that the entry allows; 0: as the options say
+  std::size_t work_left_ = 0;   ///< of that
 
   Jobs live_;
   Jobs ended_;  ///< those that are kept
@@ -340,7 +360,7 @@ class Model {
   std::map<Seq, model::BatchRecord> batches_;  ///< finished ones too
   std::map<Seq, ScheduleState> schedules_;
   std::map<std::string, model::WorkerRecord, std::less<>> workers_;
-  std::map<std::string, RememberedReply> remembered_;
+  std::map<ScopedKey, RememberedReply> remembered_;
   std::deque<model::TaskRecord> tasks_;
   std::map<Seq, model::BulkRecord> bulks_;
   std::map<Seq, model::KeyRecord> keys_;
@@ -349,7 +369,10 @@ class Model {
   std::vector<model::DeliveryRecord> ended_deliveries_;
   std::vector<Blob> allowed_;     ///< queues of the commands that are restricted
   std::uint64_t restricted_ = 0;  ///< how many those are still
-  std::vector<Seq> finishing_;    ///< batches whose last member was counted in this command
+  base::KeyId restricting_;       ///< of these
+  base::KeyId caller_;            ///< of the command being applied, if it is restricted by a key
+  command::SetLimits limits_;
+  std::vector<Seq> finishing_;  ///< batches whose last member was counted in this command
 
   std::uint64_t group_retry_ = 0;    ///< number of the task that this command made
   std::uint64_t group_retried_ = 0;  ///< what its first slice did

@@ -40,6 +40,7 @@ bool is_admin(const std::pair<const Seq, model::KeyRecord>& key) {
 
 Reply Model::on(const command::Restrict& c) {
   allowed_ = c.queues;
+  restricting_ = c.key;
   restricted_ = std::uint64_t{c.commands} + 1;  // counted down behind this command too
   return command::Done{};
 }
@@ -51,17 +52,43 @@ bool Model::may_touch(const Blob& queue) const {
 /// A worker may be removed by those who are for all of its queues.
 bool Model::may_remove(const command::RemoveWorker& c) const {
   const auto found = workers_.find(std::string(c.worker.view()));
-  return restricted_ == 0 || found == workers_.end() ||
-         std::ranges::all_of(found->second.spec.queues, [&](const Blob& queue) {
-           return std::ranges::any_of(allowed_, [&](const Blob& mine) {
-             return base::glob_covers(mine.view(), queue.view());
-           });
-         });
+  return restricted_ == 0 || found == workers_.end() || covers_queues_of(found->second);
+}
+
+bool Model::covers_queues_of(const model::WorkerRecord& worker) const {
+  return std::ranges::all_of(worker.spec.queues, [&](const Blob& queue) {
+    return std::ranges::any_of(
+        allowed_, [&](const Blob& mine) { return base::glob_covers(mine.view(), queue.view()); });
+  });
+}
+
+/// 9.6: a worker's id is its key's while it is heard of and the key is there.
+bool Model::may_use_worker(const Command& command) const {
+  std::string id;
+  if (const auto* claim = std::get_if<command::Claim>(&command)) id = claim->worker.view();
+  if (const auto* beat = std::get_if<command::Heartbeat>(&command)) id = beat->worker.view();
+  if (const auto* made = std::get_if<command::RegisterWorker>(&command))
+    id = made->worker.id.view();
+  const auto found = workers_.find(id);
+  if (caller_.is_nil() || found == workers_.end()) return true;
+  const model::WorkerRecord& worker = found->second;
+  if (worker.owner == caller_ || worker.last_seen + model::limits::kWorkerSilence <= now_)
+    return true;
+  if (worker.owner.is_nil()) return !worker.spec.queues.empty() && covers_queues_of(worker);
+  return std::ranges::none_of(keys_,
+                              [&](const auto& key) { return key.second.id == worker.owner; });
 }
 
 std::optional<Refusal> Model::forbid(const Command& command) const {
   const auto* removal = std::get_if<command::RemoveWorker>(&command);
   if (removal != nullptr && !may_remove(*removal)) return Refusal{Refused::forbidden, "", ""};
+  if (!may_use_worker(command)) return Refusal{Refused::forbidden, "worker_id", ""};
+  if (const auto* end = std::get_if<command::EndBulk>(&command); end != nullptr) {
+    const auto bulk = bulks_.find(end->bulk.sequence());
+    if (!caller_.is_nil() && bulk != bulks_.end() && bulk->second.id == end->bulk &&
+        bulk->second.owner != caller_)
+      return Refusal{Refused::forbidden, "bulk_operation_id", ""};
+  }
   const JobRecord* job = find(named_job(command));
   const auto schedule = schedules_.find(named_schedule(command).sequence());
   const bool known =

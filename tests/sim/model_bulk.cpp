@@ -1,5 +1,6 @@
 // Bulk operations by the rule book: a step acts on each job as if it had been named alone.
 #include <algorithm>
+#include <utility>
 
 #include "model/limits.hpp"
 #include "tests/sim/model.hpp"
@@ -29,6 +30,7 @@ Reply Model::on(const command::StartBulk& c) {
   bulk.priority = c.priority;
   bulk.filter = c.filter;
   bulk.estimated = c.estimated;
+  bulk.owner = caller_;
   bulks_[bulk.bound] = bulk;
   return command::BulkReply{bulk};
 }
@@ -49,6 +51,9 @@ Reply Model::on(const command::EndBulk& c) {
 }
 
 Reply Model::act(const command::BulkStep& c, JobId job) {
+  const JobRecord* known = find(job);
+  if (!caller_.is_nil() && known != nullptr && !may_touch(known->spec.queue))
+    return Refusal{Refused::not_found, "job_id", ""};
   switch (c.action) {
     case model::BulkAction::retry:
       return on(command::Retry{.job = job});
@@ -95,7 +100,9 @@ Reply Model::on(const command::BulkStep& c) {
   step.action = found->action;
   step.queue = found->queue;
   step.priority = found->priority;
+  const auto proposer = std::exchange(caller_, found->owner);
   const command::BulkStepped out = act_on_all(step);
+  caller_ = proposer;
   model::BulkRecord& bulk = *find_bulk(c.bulk);
   bulk.cursor = c.upto;
   bulk.affected += out.affected;

@@ -76,6 +76,7 @@ Reply Model::on(const command::Move& c) {
   if (state != State::pending && state != State::scheduled && state != State::dead &&
       state != State::completed)
     return wrong_state();
+  if (auto refused = room_for_queue(c.queue)) return *refused;
   if (job->holds_unique) {
     const JobRecord* other = touch_holder(c.queue.view(), job->spec.unique.key.view());
     if (other != nullptr && other != job) return Refusal{Refused::unique_conflict, "", ""};

@@ -57,7 +57,9 @@ Reply Model::on(const command::Claim& c) {
   const Capabilities worker = capabilities_of(c);
   command::Claimed reply;
   std::size_t dropped = 0;
+  std::uint64_t bytes = 0;
   while (reply.jobs.size() < c.count) {
+    if (c.max_bytes != 0 && bytes >= c.max_bytes) break;  // 4.3
     JobRecord* job = candidate(c, worker);
     if (job == nullptr) break;
     const JobId id = job->id;
@@ -68,6 +70,8 @@ Reply Model::on(const command::Claim& c) {
       continue;
     }
     reply.jobs.push_back(start(*job, c));
+    const auto& given = reply.jobs.back();
+    bytes += given.payload.size() + given.checkpoint.size() + given.tags.size();
   }
   return reply;
 }
@@ -228,6 +232,7 @@ void Model::see_worker(const command::Claim& c) {
   if (!c.hostname.empty()) worker.spec.hostname = c.hostname;
   worker.spec.queues = c.queues;
   worker.last_seen = now_;
+  if (!caller_.is_nil()) worker.owner = caller_;
 }
 
 }  // namespace jobbie::sim

@@ -109,7 +109,9 @@ void Model::lose_lease(JobRecord& job) {
 }
 
 Reply Model::on(const command::Tick&) {
-  for (std::size_t fired = 0; fired < options_.timers_per_tick; ++fired) {
+  const auto most =
+      entry_work_ == 0 ? options_.timers_per_tick : std::min(options_.timers_per_tick, entry_work_);
+  for (std::size_t fired = 0; fired < most; ++fired) {
     JobRecord* first = nullptr;
     DueAt first_due{base::kNever};
     for (auto& [seq, job] : live_) {  // by sequence, so the first of equals is kept
@@ -128,6 +130,7 @@ Reply Model::on(const command::Tick&) {
     }
   }
   run_schedules();
+  forget_remembered();
   sweep();
   std::erase_if(workers_, [&](const auto& entry) {
     return entry.second.last_seen + model::limits::kWorkerSilence <= now_ &&

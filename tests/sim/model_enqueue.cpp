@@ -13,6 +13,7 @@ struct Model::Request {
   std::vector<std::size_t> taker;  ///< the position whose job stands for this one
   std::vector<JobId> came_to;      ///< nil until the job is made
   std::vector<State> states;
+  bool alone = false;  ///< one job by itself, and not a list of one
 
   [[nodiscard]] bool is_new(std::size_t i) const { return taker[i] == i; }
 };
@@ -43,7 +44,7 @@ bool has_loop(const std::vector<std::vector<std::size_t>>& edges) {
 
 Reply Model::on(const command::Enqueue& c) {
   if (auto known = recall(c.idempotency)) return *known;
-  Request request{.specs = {&c.job}};
+  Request request{.specs = {&c.job}, .alone = true};
   if (auto refused = enqueue_all(request)) return *refused;
   const Reply reply = command::Enqueued{request.came_to[0], request.states[0], !request.is_new(0)};
   remember(c.idempotency, reply);
@@ -64,21 +65,67 @@ Reply Model::on(const command::EnqueueMany& c) {
 
 /// 2.2
 std::optional<Reply> Model::recall(const command::Idempotency& idempotency) const {
-  const auto it = remembered_.find(std::string(idempotency.key.view()));
-  if (it == remembered_.end() || it->second.expires_at <= now_) return std::nullopt;
-  if (it->second.fingerprint == idempotency.fingerprint) return it->second.reply;
-  return Refusal{Refused::idempotency_mismatch, "idempotency_key", ""};
+  if (idempotency.key.empty()) return std::nullopt;
+  const std::string key(idempotency.key.view());
+  const auto live = [&](const auto& found) {
+    return found != remembered_.end() && found->second.expires_at > now_;
+  };
+  const auto it = remembered_.find({idempotency.scope, key});
+  if (live(it)) {
+    if (it->second.fingerprint == idempotency.fingerprint) return it->second.reply;
+    return Refusal{Refused::idempotency_mismatch, "idempotency_key", ""};
+  }
+  const auto old = remembered_.find({{}, key});  // from before keys had scopes
+  if (live(old) && old->second.fingerprint == idempotency.fingerprint) return old->second.reply;
+  if (it != remembered_.end()) return std::nullopt;
+  return room_for_key(idempotency.scope);
+}
+
+std::optional<Refusal> Model::room_for_key(base::KeyId scope) const {
+  const auto own = std::ranges::count_if(remembered_, [&](const auto& entry) {
+    return !scope.is_nil() && entry.first.first == scope;
+  });
+  if (caller_.is_nil() || static_cast<std::size_t>(own) < limits_.idempotency_keys_per_key)
+    return std::nullopt;
+  return Refusal{Refused::limit_reached, "idempotency_key", ""};
+}
+
+/// With the tick, the earliest first, as many as deadlines.
+void Model::forget_remembered() {
+  std::set<std::pair<Instant, ScopedKey>> due;
+  for (const auto& [key, reply] : remembered_) {
+    if (reply.expires_at <= now_) due.emplace(reply.expires_at, key);
+  }
+  std::size_t left = options_.timers_per_tick;
+  for (const auto& [at, key] : due) {
+    if (left-- == 0) return;
+    remembered_.erase(key);
+  }
+}
+
+/// 9.8
+std::optional<Refusal> Model::room_for_request(const Request& request) const {
+  std::vector<Blob> names;
+  for (const JobSpec* spec : request.specs) names.push_back(spec->queue);
+  if (auto refused = room_for_queues(names, "queue")) return refused;
+  if (request.batch_spec == nullptr || request.batch_spec->callback_queue.empty())
+    return std::nullopt;
+  names.push_back(request.batch_spec->callback_queue);
+  return room_for_queues(names, "callback_queue");
 }
 
 void Model::remember(const command::Idempotency& idempotency, const Reply& reply) {
   if (idempotency.key.empty()) return;
-  remembered_[std::string(idempotency.key.view())] = {
+  remembered_[{idempotency.scope, std::string(idempotency.key.view())}] = {
       idempotency.fingerprint, now_ + model::limits::kIdempotencyPeriod, reply};
 }
 
 std::optional<Refusal> Model::enqueue_all(Request& request) {
   const std::size_t count = request.specs.size();
   if (auto refused = check_dependencies(request.specs)) return refused;
+  if (request.alone) {
+    if (auto refused = room_for_request(request)) return refused;
+  }
   request.taker.assign(count, kOutside);
   request.came_to.assign(count, {});
   request.states.assign(count, State::pending);
@@ -101,8 +148,13 @@ std::optional<Refusal> Model::enqueue_all(Request& request) {
   // As written, and as it came out: a position may have come to the very job that waits for it.
   if (has_cycle(request, false) || has_cycle(request, true))
     return Refusal{Refused::dependency_cycle, "depends_on", ""};
+  if (!request.alone) {
+    if (auto refused = room_for_request(request)) return refused;
+  }
 
   if (request.batch_spec != nullptr) {
+    const Blob& callback = request.batch_spec->callback_queue;
+    if (!caller_.is_nil() && !callback.empty()) make_queue(callback.view());  // 9.8
     request.batch = {next_ulid()};  // 1.2: before its members
     const auto made = static_cast<std::uint64_t>(std::ranges::count_if(
         request.taker, [&, i = std::size_t{0}](std::size_t t) mutable { return t == i++; }));
@@ -161,6 +213,10 @@ JobRecord& Model::create(const JobSpec& spec) {
   JobRecord job;
   job.id = {next_ulid()};
   job.spec = spec;
+  if (spec.delay.ms != 0) {
+    job.spec.scheduled_at = now_ + spec.delay;
+    job.spec.delay = {};
+  }
   if (spec.expire_after.ms != 0) job.expire_at = now_ + spec.expire_after;  // 2.6
   take_lock(job);
   arrive(job);

@@ -27,6 +27,7 @@ Reply Model::on(const command::QueueCommand& c) {
     add_task(clear ? model::TaskKind::clear_queue : model::TaskKind::delete_queue, name);
     return reply;
   }
+  if (auto refused = room_for_queue(c.queue)) return *refused;
   auto& settings = make_queue(name).record.settings;
   if (c.action == QueueAction::resume) {
     settings.paused = false;
@@ -38,6 +39,52 @@ Reply Model::on(const command::QueueCommand& c) {
   if (c.action == QueueAction::pause) tell(command::EventType::queue_paused, nullptr, c.queue);
   if (c.action == QueueAction::resume) tell(command::EventType::queue_resumed, nullptr, c.queue);
   return command::Done{};
+}
+
+/// 9.8
+std::optional<Refusal> Model::room_for_queues(const std::vector<Blob>& names,
+                                              std::string_view field) const {
+  std::set<std::string_view> fresh;
+  for (const Blob& name : names) {
+    if (!queues_.contains(name.view())) fresh.insert(name.view());
+  }
+  const auto owned = std::ranges::count_if(queues_, [&](const auto& entry) {
+    return !caller_.is_nil() && entry.second.record.owner == caller_;
+  });
+  if (fresh.empty() || (queues_.size() + fresh.size() <= limits_.queues &&
+                        (caller_.is_nil() ||
+                         static_cast<std::size_t>(owned) + fresh.size() <= limits_.queues_per_key)))
+    return std::nullopt;
+  return Refusal{Refused::limit_reached, std::string(field), ""};
+}
+
+Reply Model::on(const command::SetLimits& c) {
+  limits_ = c;
+  return command::Done{};
+}
+
+/// 9.9
+bool Model::is_forgettable(const QueueState& queue) const {
+  const std::string_view name = queue.record.name.view();
+  return count_in_queue(name, false) == 0 && !has_queue_task(name) &&
+         queue.record.settings == model::QueueSettings{} &&
+         std::ranges::none_of(
+             schedules_,
+             [&](const auto& entry) { return is(entry.second.record.spec.job.queue, name); }) &&
+         std::ranges::none_of(batches_, [&](const auto& entry) {
+           return entry.second.finished_at.ms == 0 && is(entry.second.callback_queue, name);
+         });
+}
+
+Reply Model::on(const command::ForgetQueues& c) {
+  command::Done done;
+  for (const Blob& name : c.queues) {
+    const auto it = queues_.find(name.view());
+    if (it == queues_.end() || !is_forgettable(it->second)) continue;
+    queues_.erase(it);
+    ++done.affected;
+  }
+  return done;
 }
 
 std::uint64_t Model::count_in_queue(std::string_view queue, bool idle_only) const {
@@ -61,6 +108,7 @@ void Model::forget_ended(std::string_view queue) {
 }
 
 Reply Model::on(const command::SetConcurrency& c) {
+  if (auto refused = room_for_queue(c.queue)) return *refused;
   auto& settings = make_queue(c.queue.view()).record.settings;
   const auto lanes = lanes_of(settings);
   auto& limit = c.per.empty() ? settings.concurrency : settings.concurrency_per;
@@ -72,6 +120,7 @@ Reply Model::on(const command::SetConcurrency& c) {
 }
 
 Reply Model::on(const command::SetThrottle& c) {
+  if (auto refused = room_for_queue(c.queue)) return *refused;
   QueueState& queue = make_queue(c.queue.view());
   auto& settings = queue.record.settings;
   const auto lanes = lanes_of(settings);
@@ -87,6 +136,7 @@ Reply Model::on(const command::SetThrottle& c) {
 }
 
 Reply Model::on(const command::SetRetention& c) {
+  if (auto refused = room_for_queue(c.queue)) return *refused;
   auto& retention = make_queue(c.queue.view()).record.settings.retention;
   retention.completed = c.completed.value_or(retention.completed);
   retention.dead = c.dead.value_or(retention.dead);
@@ -95,11 +145,13 @@ Reply Model::on(const command::SetRetention& c) {
 }
 
 Reply Model::on(const command::SetLease& c) {
+  if (auto refused = room_for_queue(c.queue)) return *refused;
   make_queue(c.queue.view()).record.settings.lease = c.lease;
   return command::Done{};
 }
 
 Reply Model::on(const command::SetFairness& c) {
+  if (auto refused = room_for_queue(c.queue)) return *refused;
   auto& record = make_queue(c.queue.view()).record;
   record.settings.fairness = c.fairness;
   record.last_served_group.reset();  // 4.2
@@ -138,6 +190,7 @@ Reply Model::on(const command::RegisterWorker& c) {
   if (worker.spec.id.empty()) worker.started_at = now_;
   worker.spec = c.worker;
   worker.last_seen = now_;
+  worker.owner = caller_;
   return command::Done{};
 }
 

@@ -56,6 +56,10 @@ command::ScheduleReply Model::shown(const ScheduleState& schedule) const {
 
 Reply Model::on(const command::CreateSchedule& c) {
   if (name_taken(c.spec.name.view(), 0)) return taken();
+  if (!caller_.is_nil()) {  // 9.8
+    if (auto refused = room_for_queue(c.spec.job.queue)) return *refused;
+    make_queue(c.spec.job.queue.view());
+  }
   const base::ScheduleId id{next_ulid()};
   ScheduleState schedule{{.id = id, .spec = c.spec}, *model::CronExpr::parse(c.spec.cron.view())};
   schedule.record.next_run = first_run_after(schedule, now_);
@@ -73,6 +77,10 @@ Reply Model::on(const command::UpdateSchedule& c) {
     if (auto refused = command::validate(command::CreateSchedule{spec})) return *refused;
   }
   if (name_taken(spec.name.view(), it->first)) return taken();
+  if (!caller_.is_nil()) {
+    if (auto refused = room_for_queue(spec.job.queue)) return *refused;
+    make_queue(spec.job.queue.view());
+  }
   schedule.record.spec = spec;
   schedule.cron = *model::CronExpr::parse(spec.cron.view());
   if (c.fields == 0 || (c.fields & model::kScheduleTiming) != 0)
@@ -92,6 +100,7 @@ Reply Model::on(const command::ScheduleCommand& c) {
       schedule.record.next_run = first_run_after(schedule, now_);
       return shown(schedule);
     case ScheduleAction::run_now: {
+      if (auto refused = room_for_queue(schedule.record.spec.job.queue)) return *refused;
       run_schedule(schedule, {});
       auto reply = shown(schedule);
       reply.job = schedule.record.last_job;  // the one that is there already, if it is a duplicate

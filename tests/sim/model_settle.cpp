@@ -72,7 +72,10 @@ Reply Model::on(const command::Fail& c) {
 
 Reply Model::on(const command::Heartbeat& c) {
   const auto worker = workers_.find(std::string(c.worker.view()));
-  if (worker != workers_.end()) worker->second.last_seen = now_;
+  if (worker != workers_.end()) {
+    worker->second.last_seen = now_;
+    if (!caller_.is_nil()) worker->second.owner = caller_;
+  }
   command::Beaten reply;
   for (const command::Beat& b : c.beats) reply.jobs.push_back(beat(b));
   return reply;

@@ -15,8 +15,16 @@ TaskRecord& Model::add_task(TaskKind kind, std::string_view subject) {
   return tasks_.back();
 }
 
+/// 1.5: what a visit counts for where the entry says how much may be done.
+std::size_t Model::units_of(const TaskRecord& task, const JobRecord& visited) const {
+  if (entry_work_ == 0 || task.kind != TaskKind::release_dependents) return 1;
+  return 1 + (visited.spec.depends_on.size() + visited.waiting_on.size()) / 64;
+}
+
 void Model::run_tasks() {
-  std::size_t units = options_.task_slice;
+  std::size_t slice = options_.task_slice;
+  std::size_t& units = entry_work_ != 0 ? work_left_ : slice;
+  if (entry_work_ != 0 && units == 0) return;
   while (!tasks_.empty()) {
     JobRecord* job = next_visit(tasks_.front());
     if (job == nullptr) {
@@ -29,7 +37,7 @@ void Model::run_tasks() {
       ++reached_.sliced_tasks;
       break;
     }
-    --units;
+    units -= std::min(units, units_of(tasks_.front(), *job));
     visit(tasks_.front(), *job);
   }
 }
@@ -148,6 +156,7 @@ void Model::finish_task(const TaskRecord& task) {
   QueueState fresh;  // 9.2: newer jobs are in it
   fresh.record.name = it->second.record.name;
   fresh.record.created_at = it->second.record.created_at;
+  fresh.record.owner = it->second.record.owner;
   const bool keyed = it->second.record.settings.concurrency_per.has_value() ||
                      it->second.record.settings.throttle_per.has_value();
   it->second = fresh;

@@ -62,6 +62,8 @@ std::array<std::uint32_t, kVerbs> usual_weights() {
   w[verb_index<command::RetryDelivery>()] = 5;
   w[verb_index<command::SettleDelivery>()] = 10;
   w[verb_index<command::Resume>()] = 6;
+  w[verb_index<command::SetLimits>()] = 4;
+  w[verb_index<command::ForgetQueues>()] = 8;
   w[verb_index<command::Tick>()] = 0;  // decided by the clock, not by weight
   return w;
 }
@@ -145,6 +147,7 @@ Personality draw_personality(Rng& rng) {
   p.drain = static_cast<std::uint32_t>(rng.percent(25) ? 100 : rng.between(1, 40));
   p.reload = static_cast<std::uint32_t>(rng.between(0, 8));
   p.twin = static_cast<std::uint32_t>(rng.between(0, 5));
+  p.bounded_work = rng.percent(30) ? 0 : static_cast<std::uint32_t>(rng.between(20, 100));
   return p;
 }
 

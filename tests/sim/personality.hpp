@@ -65,13 +65,14 @@ struct Personality {
   std::uint32_t aim = 25;    ///< percent of entries that aim at a deadline
   std::uint32_t tick_when_due = 50;
   std::uint32_t tick_anyway = 3;
-  std::uint32_t jump = 10;      ///< permille of entries after a long silence
-  std::uint32_t resume = 5;     ///< permille of entries that begin after a time without a leader
-  std::uint32_t retention = 0;  ///< 0 none, 1 short, 2 mixed, 3 the default
-  std::uint32_t limits = 30;    ///< percent of queues that begin with limits
-  std::uint32_t drain = 20;     ///< percent of entries followed by a drain
-  std::uint32_t reload = 5;     ///< permille of entries followed by a reload
-  std::uint32_t twin = 3;       ///< permille of entries at which a twin starts to run alongside
+  std::uint32_t jump = 10;         ///< permille of entries after a long silence
+  std::uint32_t bounded_work = 0;  ///< percent of entries that say how much tasks may do
+  std::uint32_t resume = 5;        ///< permille of entries that begin after a time without a leader
+  std::uint32_t retention = 0;     ///< 0 none, 1 short, 2 mixed, 3 the default
+  std::uint32_t limits = 30;       ///< percent of queues that begin with limits
+  std::uint32_t drain = 20;        ///< percent of entries followed by a drain
+  std::uint32_t reload = 5;        ///< permille of entries followed by a reload
+  std::uint32_t twin = 3;          ///< permille of entries at which a twin starts to run alongside
 };
 
 Personality draw_personality(Rng& rng);

@@ -25,7 +25,9 @@ constexpr std::array<std::string_view, engine::kPlants> kNames = {"none",
                                                                   "cron_fires_again",
                                                                   "dependents_forgotten",
                                                                   "checkpoint_loses_cancel",
-                                                                  "resume_forgets"};
+                                                                  "resume_forgets",
+                                                                  "bytes_not_counted",
+                                                                  "work_not_shared"};
 
 constexpr std::uint64_t kSecondsEach = 60;
 constexpr std::uint64_t kCleanSeeds = 20;

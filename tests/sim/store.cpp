@@ -61,7 +61,9 @@ struct Store::Apply {
   void operator()(const model::BatchRecord& r) const { store.batches_[r.id] = r; }
   void operator()(const model::ScheduleRecord& r) const { store.schedules_[r.id] = r; }
   void operator()(const model::WorkerRecord& r) const { store.workers_[key(r.spec.id)] = r; }
-  void operator()(const model::IdempotencyRecord& r) const { store.idempotency_[key(r.key)] = r; }
+  void operator()(const model::IdempotencyRecord& r) const {
+    store.idempotency_[{r.scope, key(r.key)}] = r;
+  }
   void operator()(const model::TaskRecord& r) const { store.tasks_[r.number] = r; }
   void operator()(const model::BulkRecord& r) const { store.bulks_[r.id] = r; }
   void operator()(const model::KeyRecord& r) const { store.keys_[r.id] = r; }
@@ -85,7 +87,7 @@ struct Store::Apply {
   void operator()(const command::RemovedSchedule& r) const { store.schedules_.erase(r.schedule); }
   void operator()(const command::RemovedWorker& r) const { store.workers_.erase(key(r.worker)); }
   void operator()(const command::RemovedIdempotency& r) const {
-    store.idempotency_.erase(key(r.key));
+    store.idempotency_.erase({r.scope, key(r.key)});
   }
   void operator()(const command::RemovedTask& r) const { store.tasks_.erase(r.number); }
   void operator()(const command::LoggedLines&) const {}  // never asked for

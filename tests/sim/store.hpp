@@ -60,7 +60,7 @@ class Store final : public engine::EndedJobs {
   std::map<base::BatchId, model::BatchRecord> batches_;
   std::map<base::ScheduleId, model::ScheduleRecord> schedules_;
   std::map<std::string, model::WorkerRecord> workers_;
-  std::map<std::string, model::IdempotencyRecord> idempotency_;
+  std::map<std::pair<base::KeyId, std::string>, model::IdempotencyRecord> idempotency_;
   std::map<std::uint64_t, model::TaskRecord> tasks_;
   std::map<base::BulkId, model::BulkRecord> bulks_;
   std::map<base::KeyId, model::KeyRecord> keys_;

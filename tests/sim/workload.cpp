@@ -61,6 +61,8 @@ Entry Workload::opening() {
 
 Entry Workload::next(Instant engine_deadline) {
   Entry entry{.now = next_time(engine_deadline), .random = rng_.next()};
+  if (rng_.percent(personality_.bounded_work))
+    entry.work = static_cast<std::uint32_t>(1 + rng_.below(rng_.percent(50) ? 8 : 500));
   if (rng_.permille(personality_.resume))
     entry.commands.push_back(resume(entry.now - model_.now()));
   const bool due = std::min(engine_deadline, model_.next_deadline()) <= entry.now;

@@ -89,6 +89,9 @@ class Workload {
   Command bulk_step();
   Command end_bulk();
   Command restrict_next();
+  base::KeyId some_key();
+  Command set_limits();
+  Command forget_queues();
   Command record_action();
   Command create_key();
   Command revoke_key();

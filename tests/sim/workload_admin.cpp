@@ -64,7 +64,30 @@ Command Workload::end_bulk() {
 
 Command Workload::restrict_next() {
   return command::Restrict{.queues = rng_.percent(5) ? std::vector<Blob>{} : some_patterns(),
-                           .commands = static_cast<std::uint32_t>(rng_.between(1, 4))};
+                           .commands = static_cast<std::uint32_t>(rng_.between(1, 4)),
+                           .key = rng_.percent(25) ? base::KeyId{} : some_key()};
+}
+
+/// One of those there are, or one that is gone.
+base::KeyId Workload::some_key() {
+  if (!model_.keys().empty() && rng_.percent(70))
+    return some_id<base::KeyId>(rng_, model_.keys(), 0);
+  return base::KeyId{base::Ulid::make(Instant{1}, 1, 1)};
+}
+
+Command Workload::set_limits() {
+  if (rng_.percent(40)) return command::SetLimits{};
+  const auto draw = [&](std::int64_t most) {
+    return static_cast<std::uint32_t>(rng_.between(1, most));
+  };
+  return command::SetLimits{
+      .queues = draw(8), .queues_per_key = draw(3), .idempotency_keys_per_key = draw(3)};
+}
+
+Command Workload::forget_queues() {
+  command::ForgetQueues forget;
+  for (std::uint64_t left = rng_.below(4); left > 0; --left) forget.queues.push_back(some_queue());
+  return forget;
 }
 
 Command Workload::record_action() {
@@ -161,6 +184,10 @@ Command Workload::administer(std::size_t verb) {
       return end_bulk();
     case verb_index<command::Restrict>():
       return restrict_next();
+    case verb_index<command::SetLimits>():
+      return set_limits();
+    case verb_index<command::ForgetQueues>():
+      return forget_queues();
     case verb_index<command::RecordAction>():
       return record_action();
     case verb_index<command::CreateKey>():

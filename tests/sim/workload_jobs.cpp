@@ -72,6 +72,7 @@ void Workload::add_times(JobSpec& spec) {
   const Instant now = model_.now();
   if (rng_.percent(habits.scheduled)) spec.scheduled_at = rng_.percent(10) ? now : now + duration();
   if (rng_.percent(2)) spec.scheduled_at = {rng_.between(1, 1000)};
+  if (spec.scheduled_at.ms == 0 && rng_.percent(habits.scheduled)) spec.delay = duration();
   if (rng_.percent(habits.expires)) spec.expire_after = duration();
   if (rng_.percent(habits.max_runtime)) spec.max_runtime = duration();
   if (rng_.percent(habits.timeout)) spec.timeout = duration();
@@ -103,7 +104,8 @@ void Workload::add_dependencies(JobSpec& spec) {
 
 command::Idempotency Workload::idempotency() {
   if (!rng_.percent(personality_.jobs.idempotent)) return {};
-  return {rng_.pick(pool::idempotency_keys), rng_.percent(80) ? 1U : 2U};
+  return {rng_.pick(pool::idempotency_keys), rng_.percent(80) ? 1U : 2U,
+          rng_.percent(40) ? base::KeyId{} : some_key()};
 }
 
 Command Workload::enqueue() { return command::Enqueue{job_spec(), idempotency()}; }
@@ -140,6 +142,7 @@ Command Workload::claim() {
   if (rng_.percent(20)) claim.hostname = Blob("host");
   if (rng_.percent(30)) claim.count = static_cast<std::uint32_t>(rng_.between(2, 6));
   if (rng_.percent(1)) claim.count = model::limits::kClaimCount;
+  if (rng_.percent(15)) claim.max_bytes = 1 + rng_.below(60);
   if (rng_.percent(20)) claim.lease = lease_length();
   if (rng_.percent(30)) claim.roles = {rng_.pick(pool::roles)};
   if (rng_.percent(20)) claim.roles = pool::roles;

@@ -146,6 +146,7 @@ model::ScheduleSpec Workload::schedule_spec() {
   spec.job = job_spec();
   if (!rng_.percent(1)) {
     spec.job.scheduled_at = {};
+    spec.job.delay = {};
     spec.job.depends_on.clear();
   }
   // Frequent ones that catch up on everything would fill the queues: mostly let them be unique.
@@ -298,6 +299,11 @@ struct Oddity {
   void operator()(command::Resume& c) const {
     c.lost = draw % 2 == 0 ? Duration{-1} : Duration{base::kMaxDuration.ms + 1};
   }
+  void operator()(command::SetLimits& c) const {
+    if (draw % 2 == 0) c.queues = 0;
+    if (draw % 2 == 1) c.queues_per_key = model::limits::kMostQueues + 1;
+  }
+  void operator()(command::ForgetQueues& c) const { c.queues.emplace_back("sp ace"); }
   template <typename Other>
   void operator()(Other& c) const {
     if constexpr (requires { c.job = JobId{}; }) c.job = JobId{};

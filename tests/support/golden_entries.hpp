@@ -83,6 +83,8 @@ inline Named<command::Command> other_commands() {
 /// Commands that came later: not in the entry of all, whose bytes stay as they were.
 inline Named<command::Command> later_commands() {
   using namespace command;
+  const Idempotency scoped = {
+      .key = text("order-1"), .fingerprint = 0xfedcba9876543210, .scope = id<base::KeyId>(78)};
   return {
       {"append_logs",
        AppendLogs{.ref = {.job = job_id(42), .lease = 4242, .worker = text("worker-9")},
@@ -127,6 +129,27 @@ inline Named<command::Command> later_commands() {
       {"update_part_of_schedule",
        UpdateSchedule{
            .schedule = id<base::ScheduleId>(77), .spec = full_schedule(), .fields = 0x5}},
+      {"claim_up_to_bytes", Claim{.queues = {text("emails.*"), text("sms")},
+                                  .worker = text("worker-9"),
+                                  .hostname = text("host-a"),
+                                  .count = 100,
+                                  .lease = base::seconds(30),
+                                  .roles = {text("gpu")},
+                                  .tags = {text("eu"), text("fast")},
+                                  .max_bytes = 8u << 20}},
+      {"enqueue_delayed", Enqueue{.job = delayed_job(), .idempotency = scoped}},
+      {"enqueue, scoped", Enqueue{.job = full_job(), .idempotency = scoped}},
+      {"enqueue_many, scoped",
+       EnqueueMany{.jobs = {plain_job(), full_job()},
+                   .batch = BatchSpec{.callback_queue = text("done"),
+                                      .callback_payload = text(R"({"a":1})")},
+                   .idempotency = scoped}},
+      {"restrict, with a key",
+       Restrict{
+           .queues = {text("mail.*"), text("sms")}, .commands = 3, .key = id<base::KeyId>(78)}},
+      {"set_limits",
+       SetLimits{.queues = 1000, .queues_per_key = 200, .idempotency_keys_per_key = 30}},
+      {"forget_queues", ForgetQueues{.queues = {text("mail.a"), text("mail.b")}}},
   };
 }
 
@@ -144,6 +167,8 @@ inline Named<command::Entry> entries() {
   entries.push_back({"all commands together", all});
   for (const auto& [name, command] : later_commands())
     entries.push_back({name, {.now = kNow, .random = kRandom, .commands = {command}}});
+  entries.push_back(
+      {"bounded", {.now = kNow, .random = kRandom, .commands = {command::Tick{}}, .work = 500}});
   return entries;
 }
 

@@ -135,6 +135,20 @@ inline model::JobRecord told_job_record() {
   return job;
 }
 
+/// Records have no delay, but the format of a job does.
+inline model::JobRecord delayed_job_record() {
+  auto job = told_job_record();
+  job.spec = delayed_job();
+  return job;
+}
+
+/// With owners, which came later.
+inline model::QueueRecord owned_queue() {
+  auto queue = full_queue();
+  queue.owner = id<base::KeyId>(78);
+  return queue;
+}
+
 /// Items that came later: not in the golden checkpoint, whose bytes stay as they were.
 inline Named<command::Item> later_items() {
   using namespace model;
@@ -148,6 +162,28 @@ inline Named<command::Item> later_items() {
                                 .dropped = 12}},
       {"delivery", full_delivery()},
       {"job, with starts of attempts", told_job_record()},
+      {"job, with a delay", delayed_job_record()},
+      {"meta, with limits", MetaRecord{.now = {1'760'000'000'123},
+                                       .next_sequence = 1001,
+                                       .next_lease = 1002,
+                                       .next_arrival = 1003,
+                                       .next_task = 1004,
+                                       .entries = 1005,
+                                       .max_queues = 1006,
+                                       .max_queues_per_key = 1007,
+                                       .max_idempotency_keys_per_key = 1008}},
+      {"queue, owned", owned_queue()},
+      {"worker, owned", WorkerRecord{.spec = full_worker(),
+                                     .started_at = {1'760'000'000'001},
+                                     .last_seen = {1'760'000'000'002},
+                                     .active = 4,
+                                     .owner = id<base::KeyId>(78)}},
+      {"idempotency, scoped", IdempotencyRecord{.key = text("order-1"),
+                                                .fingerprint = 0xfedcba9876543210,
+                                                .expires_at = {1'760'086'400'000},
+                                                .reply = text("\x01\x01"),
+                                                .scope = id<base::KeyId>(78)}},
+      {"bulk, owned", owned_bulk()},
   };
 }
 

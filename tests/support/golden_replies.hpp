@@ -61,6 +61,7 @@ inline Named<command::Reply> replies() {
                                                  .failed = 11,
                                                  .dropped = 12}}},
       {"delivery_reply", DeliveryReply{.delivery = full_delivery()}},
+      {"bulk_reply, owned", BulkReply{.bulk = owned_bulk()}},
   };
 }
 

@@ -64,6 +64,13 @@ inline model::JobSpec full_job() {
   };
 }
 
+/// With what came later. Nobody may ask for both a time and a delay, but the format does not mind.
+inline model::JobSpec delayed_job() {
+  auto job = full_job();
+  job.delay = base::minutes(10);
+  return job;
+}
+
 inline model::ZoneRules full_zone() {
   return {.name = "Europe/Berlin",
           .base_offset_s = 3208,
@@ -118,6 +125,12 @@ inline model::BulkRecord full_bulk() {
           .status = model::BulkStatus::failed,
           .finished_at = {1'760'000'000'400},
           .reason = text("its filter is odd")};
+}
+/// With its owner, which came later.
+inline model::BulkRecord owned_bulk() {
+  auto bulk = full_bulk();
+  bulk.owner = id<base::KeyId>(78);
+  return bulk;
 }
 
 inline model::KeySpec full_key() {

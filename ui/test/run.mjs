@@ -13,6 +13,7 @@ import { Api, fill, work } from './workload.mjs'
 import { admin } from './admin.mjs'
 import { check, tests } from './cases.mjs'
 import { forms } from './forms.mjs'
+import { hostile } from './hostile.mjs'
 import { lists } from './lists.mjs'
 import { nodes } from './nodes.mjs'
 import { screens } from './screens.mjs'
@@ -82,7 +83,7 @@ async function open({ theme = 'light', phone = false } = {}) {
 
 let passed = 0
 const failed = []
-for (const [name, run] of Object.entries({ ...tests, ...admin, ...tabs, ...(mock ? {} : { ...lists, ...forms, ...screens, ...nodes }) })) {
+for (const [name, run] of Object.entries({ ...tests, ...admin, ...tabs, ...(mock ? {} : { ...lists, ...forms, ...screens, ...nodes, ...hostile }) })) {
   if (only && !only.split(',').some((part) => name.includes(part))) continue
   const begun = Date.now()
   const opened = []

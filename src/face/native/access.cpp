@@ -146,7 +146,8 @@ class CommandCheck {
       std::is_same_v<T, command::Cancel> || std::is_same_v<T, command::Retry> ||
       std::is_same_v<T, command::Requeue> || std::is_same_v<T, command::Delete> ||
       std::is_same_v<T, command::SetPriority> || std::is_same_v<T, command::ScheduleCommand> ||
-      std::is_same_v<T, command::RegisterWorker> || std::is_same_v<T, command::RemoveWorker>;
+      std::is_same_v<T, command::RegisterWorker> || std::is_same_v<T, command::RemoveWorker> ||
+      std::is_same_v<T, command::EndBulk>;
 
   [[nodiscard]] bool allows(const base::Blob& queue) const { return grant_.allows(queue.view()); }
 
@@ -154,7 +155,8 @@ class CommandCheck {
 };
 
 /// The same for questions. Those about one job are judged when the answer is written, lists of
-/// queues and schedules are narrowed, and figures of the node itself are for every key.
+/// queues, schedules and bulk operations are narrowed, and figures of the node itself are for every
+/// key.
 struct QueryCheck {
   const call::Grant& grant;
 
@@ -167,7 +169,6 @@ struct QueryCheck {
   bool operator()(const call::BulkQuery& q) const {
     return q.jobs.empty() && covers(q.filter) && (q.queue.empty() || grant.allows(q.queue.view()));
   }
-  bool operator()(const call::BulksQuery& q) const { return !q.bulk.is_nil(); }
   bool operator()(const call::ErrorsQuery& q) const { return one(q.queue); }
   template <typename Other>
   bool operator()(const Other& /*query*/) const {
@@ -175,7 +176,7 @@ struct QueryCheck {
            std::is_same_v<Other, call::BatchQuery> || std::is_same_v<Other, call::WhyQuery> ||
            std::is_same_v<Other, call::LogsQuery> || std::is_same_v<Other, call::StatusQuery> ||
            std::is_same_v<Other, call::MetricsQuery> || std::is_same_v<Other, call::WorkersQuery> ||
-           std::is_same_v<Other, call::SchedulesQuery>;
+           std::is_same_v<Other, call::SchedulesQuery> || std::is_same_v<Other, call::BulksQuery>;
   }
   [[nodiscard]] bool covers(const search::Filter& filter) const {
     return !filter.queue.empty() && grant.covers(filter.queue);

@@ -35,6 +35,10 @@ class BackupExchange final : public Exchange {
                        "log became too long; try again when there is less to do.",
              .retry_after_s = kRetry_s},
             out);
+      case Outcomes::no_room:
+        return write(
+            {.status = 507, .code = "disk_full", .detail = made->detail, .retry_after_s = kRetry_s},
+            out);
     }
   }
 

@@ -18,9 +18,10 @@ void write_bulk(base::json::Writer& json, const model::BulkRecord& bulk);
 /// Whether the request wants the progress of an operation as server-sent events.
 [[nodiscard]] bool wants_progress_events(const http::Request& request);
 
-/// Streams the progress of an operation until it has ended or the client has gone. On the thread of
-/// the responder's loop; `inbox` is that thread's.
-void stream_progress(base::BulkId bulk, call::Service& service, call::Inbox& inbox,
-                     http::Responder responder);
+/// Streams the progress of an operation until it has ended, the client has gone or its key was
+/// revoked. On the thread of the responder's loop; `inbox` is that thread's. `grant` is of the
+/// caller's key; null: everything is allowed.
+void stream_progress(base::BulkId bulk, call::GrantPtr grant, call::Service& service,
+                     call::Inbox& inbox, http::Responder responder);
 
 }  // namespace jobbie::face::native

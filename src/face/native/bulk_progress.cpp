@@ -21,8 +21,10 @@ class Watch final : public call::Call {
     http::Stream stream;
     bool began = false;
   };
-  Watch(call::Inbox& inbox, base::BulkId bulk, Viewer viewer)
-      : Call(inbox), bulk_(bulk), viewer_(std::move(viewer)) {}
+  Watch(call::Inbox& inbox, base::BulkId bulk, call::GrantPtr key, Viewer viewer)
+      : Call(inbox), bulk_(bulk), viewer_(std::move(viewer)) {
+    grant = std::move(key);
+  }
 
   void finish() override {
     const auto* found = std::get_if<call::BulksAnswer>(&answer);
@@ -34,13 +36,19 @@ class Watch final : public call::Call {
             out);
       return send(viewer_.responder, std::move(out));
     }
-    if (gone) return;
+    if (gone || is_revoked()) return;
     show(found->bulks[0]);
     if (found->bulks[0].status == model::BulkStatus::processing && viewer_.stream.open())
       watch_on(found->bulks[0].cursor);
   }
 
  private:
+  /// The node tells of it where the call waited; it may also have happened on the way.
+  [[nodiscard]] bool is_revoked() const {
+    const call::KeyBoard* board = viewer_.service->keys();
+    return grant && board != nullptr && !board->current()->holds(*grant);
+  }
+
   void show(const model::BulkRecord& bulk) {
     if (!viewer_.began) {
       viewer_.began = true;
@@ -57,7 +65,7 @@ class Watch final : public call::Call {
 
   void watch_on(std::uint64_t cursor) {
     call::Service& service = *viewer_.service;
-    auto next = std::make_unique<Watch>(inbox(), bulk_, std::move(viewer_));
+    auto next = std::make_unique<Watch>(inbox(), bulk_, grant, std::move(viewer_));
     next->query = call::BulksQuery{.bulk = bulk_, .seen = cursor};
     service.submit(std::move(next));
     service.flush();
@@ -74,10 +82,10 @@ bool wants_progress_events(const http::Request& request) {
          request.header("accept").find("text/event-stream") != std::string_view::npos;
 }
 
-void stream_progress(base::BulkId bulk, call::Service& service, call::Inbox& inbox,
-                     http::Responder responder) {
+void stream_progress(base::BulkId bulk, call::GrantPtr grant, call::Service& service,
+                     call::Inbox& inbox, http::Responder responder) {
   auto watch = std::make_unique<Watch>(
-      inbox, bulk,
+      inbox, bulk, std::move(grant),
       Watch::Viewer{
           .service = &service, .responder = std::move(responder), .stream = {}, .began = false});
   watch->query = call::BulksQuery{.bulk = bulk, .seen = {}};

@@ -81,7 +81,11 @@ class ClusterStatus final : public Exchange {
     json.member("waiting_fetches").number(status.waiting_fetches);
     json.member("store_lag_rows").number(status.store_lag_rows);
     json.member("disk_full").boolean(status.disk_full);
+    json.member("memory_full").boolean(status.memory_full);
+    json.member("memory_limit_bytes").number(status.memory_limit);
+    json.member("memory_used_bytes").number(status.memory_used);
     json.member("now").instant(status.now);
+    json.member("clock_offset_ms").number(status.clock_offset.ms);
     json.member("started_at").instant(status.started_at);
   }
 

@@ -27,6 +27,7 @@ struct Input {
   const http::Loop* loop = nullptr;  ///< null: there is no server
   call::GrantPtr grant = nullptr;    ///< of the caller's key; null: everything is allowed
   std::string_view second = {};      ///< the path's second variable part
+  base::Instant now = {};            ///< log time, as of a moment ago
 };
 
 using Outcome = std::expected<std::unique_ptr<Exchange>, Problem>;

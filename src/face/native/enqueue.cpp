@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/hash.hpp"
 #include "base/json_writer.hpp"
 #include "command/validate.hpp"
@@ -72,12 +74,16 @@ class EnqueueMany final : public Exchange {
   }
 };
 
-/// The key, and a fingerprint of what it must always come with: the endpoint and the body.
-command::Idempotency idempotency_of(const http::Request& request) {
+/// The key, whose it is, and a fingerprint of what it must always come with: the endpoint and the
+/// body.
+command::Idempotency idempotency_of(const Input& input) {
+  const http::Request& request = input.request;
   const auto key = request.header("idempotency-key");
   if (key.empty()) return {};
   const auto endpoint = base::hash_bytes(request.path);
-  return {.key = base::Blob(key), .fingerprint = base::hash_bytes(request.body, endpoint)};
+  return {.key = base::Blob(key),
+          .fingerprint = base::hash_bytes(request.body, endpoint),
+          .scope = input.grant ? input.grant->key : base::KeyId{}};
 }
 
 /// Bad values are refused before they reach the log.
@@ -111,10 +117,19 @@ class BatchReader {
     return body_.array(limits::kJobsPerRequest, [this](std::size_t i) {
       if (i == 1) reserve();
       body_.at_item("jobs", i);
-      if (!jobs_.read(command_.jobs.emplace_back())) return false;
+      if (!jobs_.read(command_.jobs.emplace_back()) || !count_dependencies()) return false;
       body_.at_top();
       return true;
     });
+  }
+
+  bool count_dependencies() {
+    const auto& job = command_.jobs.back();
+    dependencies_ += job.depends_on.size() + job.depends_on_index.size();
+    if (dependencies_ <= limits::kDependenciesPerRequest) return true;
+    body_.at_field("depends_on");
+    return body_.refuse_value(fmt::format("may name at most {} jobs in all jobs of a request",
+                                          limits::kDependenciesPerRequest));
   }
 
   /// The rest is most likely as long as the first.
@@ -144,6 +159,7 @@ class BatchReader {
   Body& body_;
   command::EnqueueMany& command_;
   JobReader jobs_;
+  std::size_t dependencies_ = 0;
 };
 
 }  // namespace
@@ -155,7 +171,7 @@ Outcome enqueue(const Input& input) {
   Body body(input.request.body);
   JobReader jobs(body, input.options.max_payload_bytes, input.request.header("traceparent"));
   if (!jobs.read(enqueue.job) || !body.finish()) return std::unexpected(body.problem());
-  enqueue.idempotency = idempotency_of(input.request);
+  enqueue.idempotency = idempotency_of(input);
   if (auto problem = check(command)) return std::unexpected(*std::move(problem));
   return exchange;
 }
@@ -167,7 +183,7 @@ Outcome enqueue_batch(const Input& input) {
   Body body(input.request.body);
   BatchReader reader(input, body, enqueue);
   if (!reader.read()) return std::unexpected(body.problem());
-  enqueue.idempotency = idempotency_of(input.request);
+  enqueue.idempotency = idempotency_of(input);
   if (auto problem = check(command)) return std::unexpected(*std::move(problem));
   return exchange;
 }

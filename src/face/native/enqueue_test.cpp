@@ -242,8 +242,12 @@ TEST_F(EnqueueTest, TellsRefusalsAndTroubles) {
       {call::Trouble::no_leader, 503, "no_leader"},
       {call::Trouble::stopping, 503, "stopping"},
       {call::Trouble::disk_full, 507, "disk_full"},
+      {call::Trouble::memory_full, 429, "memory_full"},
+      {call::Trouble::out_of_memory, 503, "out_of_memory"},
       {call::Trouble::lost_track, 503, "outcome_unknown"},
-      {call::Trouble::removed, 503, "removed"}};
+      {call::Trouble::removed, 503, "removed"},
+      {call::Trouble::damaged, 503, "database_damaged"},
+      {call::Trouble::cancelled, 503, "cancelled"}};
   for (const auto& [trouble, status, code] : troubles) {
     exchange->trouble = trouble;
     const auto out = answer(*exchange);
@@ -275,6 +279,25 @@ TEST_F(EnqueueTest, ReadsABatch) {
   EXPECT_EQ(many.jobs[2].depends_on, std::vector{job_id(kJobA)});
   EXPECT_EQ(many.batch->callback_queue.view(), "emails.batch-complete");
   EXPECT_EQ(many.batch->callback_payload.view(), R"({ "campaign_id": "camp_123" })");
+}
+
+TEST_F(EnqueueTest, BoundsTheDependenciesOfARequest) {
+  const auto body = [](std::size_t jobs, std::size_t more) {
+    const auto job = [](std::size_t dependencies) {
+      std::string list;
+      for (std::size_t i = 0; i < dependencies; ++i) list += list.empty() ? "0" : ",0";
+      return R"(,{"queue":"q","depends_on":[)" + list + "]}";
+    };
+    std::string out = R"({"jobs":[{"queue":"q"})";
+    const auto full = job(model::limits::kDependencies);
+    for (std::size_t i = 0; i < jobs; ++i) out += full;
+    return out + job(more) + "]}";
+  };
+  constexpr auto kFull = model::limits::kDependenciesPerRequest / model::limits::kDependencies;
+  EXPECT_NE(call("/api/v1/enqueue/batch", body(kFull, 0)), nullptr);
+  const BadCase past{body(kFull, 1), 422, "invalid",
+                     "jobs[" + std::to_string(kFull + 1) + "].depends_on"};
+  expect_problem(refused({.path = "/api/v1/enqueue/batch", .body = past.body}), past);
 }
 
 TEST_F(EnqueueTest, NamesTheJobOfABatchThatIsWrong) {

@@ -1,10 +1,12 @@
 // POST /api/v1/fetch: settle what is finished, then claim what comes next, in one call.
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/duration.hpp"
+#include "base/glob.hpp"
 #include "base/json_writer.hpp"
 #include "command/validate.hpp"
 #include "face/body.hpp"
@@ -127,7 +129,7 @@ class FetchReader {
     switch (field) {
       case 0:
         queues_given_ = true;
-        return body_.texts(claim_.queues, limits::kQueuesPerClaim);
+        return body_.texts(claim_.queues, limits::kQueuesPerClaim) && check_globs();
       case 1:
         return body_.text(claim_.worker);
       case 2:
@@ -148,6 +150,17 @@ class FetchReader {
       default:
         return settle("fail", Settle::fail, fetch_.fails);
     }
+  }
+
+  /// Each glob has to be compared with the names of all queues.
+  bool check_globs() {
+    const auto globs =
+        std::count_if(claim_.queues.begin(), claim_.queues.end(),
+                      [](const base::Blob& queue) { return base::is_glob(queue.view()); });
+    if (static_cast<std::size_t>(globs) <= limits::kGlobsPerFetch) return true;
+    body_.at_field("queues");
+    return body_.refuse_value(
+        fmt::format("may have at most {} names with wildcards", limits::kGlobsPerFetch));
   }
 
   bool read_timeout() {
@@ -174,7 +187,7 @@ class FetchReader {
 
 Outcome fetch(const Input& input) {
   auto exchange = std::make_unique<Fetch>(input.inbox);
-  command::Claim claim;
+  command::Claim claim{.queues = {}, .max_bytes = limits::kAnswerBytes};
   Body body(input.request.body);
   FetchReader reader(input, body, *exchange, claim);
   if (!reader.read()) return std::unexpected(body.problem());

@@ -53,8 +53,8 @@ class WhyExchange final : public Exchange {
   void render(Answer& out) const override {
     const auto* why = std::get_if<call::Why>(&answer);
     if (why == nullptr) return face::write(Problem{}, out);
-    if (!why->found) return face::write(not_found("job", job_.text()), out);
-    if (!may_show(why->queue, out)) return;
+    if (!why->found || !may_show(why->queue))
+      return face::write(not_found("job", job_.text()), out);
     Writer json(out.body);
     json.begin_object();
     json.member("job_id").id(job_);

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "base/id.hpp"
-#include "face/native/manage.hpp"
 #include "face/native/words.hpp"
 #include "model/limits.hpp"
 
@@ -108,7 +107,7 @@ bool JobReader::read_field(Field field, model::JobSpec& job) {
     case Field::tags:
       return read_tags(job.tags);
     case Field::scheduled_at:
-      return read_scheduled_at(job.scheduled_at);
+      return read_scheduled_at(job);
     case Field::expire_after:
       return body_.positive_duration(job.expire_after);
     case Field::retry_backoff:
@@ -150,7 +149,7 @@ bool JobReader::read_rare_field(Field field, model::JobSpec& job) {
     case Field::traceparent:
       return read_traceparent(job.traceparent);
     case Field::delay:
-      return read_delay(job.scheduled_at);
+      return read_delay(job);
     default:
       return false;
   }
@@ -172,17 +171,15 @@ bool JobReader::read_max_retries(std::uint32_t& out) {
   return true;
 }
 
-bool JobReader::read_scheduled_at(base::Instant& out) {
-  if (out.ms != 0) return body_.refuse_value("and delay exclude one another");
-  return body_.instant(out);
+bool JobReader::read_scheduled_at(model::JobSpec& job) {
+  if (job.delay.ms != 0) return body_.refuse_value("and delay exclude one another");
+  return body_.instant(job.scheduled_at);
 }
 
-bool JobReader::read_delay(base::Instant& out) {
-  if (out.ms != 0) return body_.refuse_value("and scheduled_at exclude one another");
-  base::Duration delay;
-  if (!body_.duration(delay)) return false;
-  if (delay.ms != 0) out = wall_clock() + delay;
-  return true;
+/// It stays a duration: this machine's clock may be wrong, and the log's time is what counts.
+bool JobReader::read_delay(model::JobSpec& job) {
+  if (job.scheduled_at.ms != 0) return body_.refuse_value("and scheduled_at exclude one another");
+  return body_.duration(job.delay);
 }
 
 bool JobReader::read_timeout_ms(model::JobSpec& job) {

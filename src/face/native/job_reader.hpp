@@ -46,8 +46,8 @@ class JobReader {
   bool read_rare_field(Field field, model::JobSpec& job);
   bool read_queue(base::Blob& out);
   bool read_max_retries(std::uint32_t& out);
-  bool read_scheduled_at(base::Instant& out);
-  bool read_delay(base::Instant& out);
+  bool read_scheduled_at(model::JobSpec& job);
+  bool read_delay(model::JobSpec& job);
   bool read_position(std::uint32_t& out);
   bool read_timeout_ms(model::JobSpec& job);
   bool read_tags(base::Blob& out);

@@ -110,14 +110,20 @@ class Lookup final : public Exchange {
     constexpr bool kJob = std::is_same_v<Record, model::JobRecord>;
     const auto* found = std::get_if<std::optional<Record>>(&answer);
     if (found == nullptr) return write(Problem{}, out);
-    if (!*found) return write(not_found(kJob ? "job" : "batch", id_.text()), out);
+    if (!*found || !is_shown(**found))
+      return write(not_found(kJob ? "job" : "batch", id_.text()), out);
     Writer json(out.body);
-    if constexpr (kJob) {
-      if (may_show((*found)->spec.queue, out)) write_job(json, **found);
-    } else {
-      const auto& callback = (*found)->callback_queue;
-      if (callback.empty() || may_show(callback, out)) write_batch(json, **found);
-    }
+    if constexpr (kJob)
+      write_job(json, **found);
+    else
+      write_batch(json, **found);
+  }
+
+  [[nodiscard]] bool is_shown(const Record& record) const {
+    if constexpr (std::is_same_v<Record, model::JobRecord>)
+      return may_show(record.spec.queue);
+    else
+      return record.callback_queue.empty() || may_show(record.callback_queue);
   }
 
   Id id_;

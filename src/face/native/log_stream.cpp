@@ -7,7 +7,6 @@
 
 #include "base/json_writer.hpp"
 #include "face/exchange.hpp"
-#include "face/native/access.hpp"
 #include "face/native/logs.hpp"
 #include "face/native/sse.hpp"
 
@@ -44,6 +43,7 @@ void LogStream::ask() {
   auto question = std::make_unique<LogQuestion>(hub_, number_);
   question->query =
       call::LogsQuery{.job = wanted_.job, .after = wanted_.after, .limit = kLinesAtOnce};
+  question->caller = wanted_.caller;
   hub_.service().submit(std::move(question));
   hub_.service().flush();
 }
@@ -82,8 +82,7 @@ void LogStream::take(call::Trouble trouble, const call::Answer& answer) {
     Answer out;
     write(trouble != call::Trouble::none ? problem_of(trouble)
           : log == nullptr               ? Problem{}
-          : !log->found                  ? not_found("job", wanted_.job.text())
-                                         : forbidden_queue(),
+                                         : not_found("job", wanted_.job.text()),
           out);
     over_ = true;
     send(responder_, std::move(out));

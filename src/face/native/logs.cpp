@@ -46,8 +46,8 @@ class LogPageAnswer final : public Exchange {
   void render(Answer& out) const override {
     const auto* log = std::get_if<call::JobLog>(&answer);
     if (log == nullptr) return write(Problem{}, out);
-    if (!log->found) return write(not_found("job", asked_.job.text()), out);
-    if (!may_show(log->queue, out)) return;
+    if (!log->found || !may_show(log->queue))
+      return write(not_found("job", asked_.job.text()), out);
     const auto& page = log->page;
     Writer json(out.body);
     json.begin_object();

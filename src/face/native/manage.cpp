@@ -1,19 +1,12 @@
 // Plain actions, and the parameters of lists.
 #include "face/native/manage.hpp"
 
-#include <chrono>
-
 #include <fmt/format.h>
 
 #include "command/validate.hpp"
 #include "model/limits.hpp"
 
 namespace jobbie::face::native {
-
-base::Instant wall_clock() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
-}
 
 std::optional<Problem> refuse_details(const Input& input) {
   if (auto problem = refuse_parameters(input.request.query)) return problem;

@@ -22,9 +22,6 @@ namespace jobbie::face::native {
 /// Rows of one answer to a list.
 inline constexpr std::size_t kMostRows = 1000;
 
-/// The system's time, for what is told in relation to now.
-[[nodiscard]] base::Instant wall_clock();
-
 /// An action takes no parameters and no members; a body may be left out or be `{}`.
 [[nodiscard]] std::optional<Problem> refuse_details(const Input& input);
 
@@ -118,8 +115,8 @@ class OneExchange final : public Exchange {
   void render(Answer& out) const override {
     const auto* page = std::get_if<call::Page<Record>>(&answer);
     if (page == nullptr) return face::write(Problem{}, out);
-    if (page->rows.empty()) return face::write(not_found(shape_.what, asked_), out);
-    if (shape_.queue && !may_show(shape_.queue(page->rows.front()), out)) return;
+    if (page->rows.empty() || (shape_.queue && !may_show(shape_.queue(page->rows.front()))))
+      return face::write(not_found(shape_.what, asked_), out);
     base::json::Writer json(out.body);
     shape_.write_for(json, page->rows.front(), page->now, grant.get());
   }

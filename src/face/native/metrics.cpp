@@ -60,8 +60,9 @@ void write_queues(Exposition& out, const call::Metrics& metrics) {
   out.family("jobbie_queue_oldest_pending_age_seconds", "gauge",
              "Age of the oldest pending job; zero while there is none.");
   for (const auto& queue : metrics.queues) {
-    const auto age =
-        queue.oldest_pending.ms == 0 ? base::Duration{} : metrics.status.now - queue.oldest_pending;
+    const auto age = queue.oldest_pending.ms == 0
+                         ? base::Duration{}
+                         : std::max(metrics.status.now - queue.oldest_pending, base::Duration{});
     out.sample({{"queue", queue.name.view()}}, static_cast<double>(age.ms) / 1000);
   }
 }
@@ -91,6 +92,15 @@ void write_node(Exposition& out, const call::Metrics& metrics) {
   write_cluster(out, status);
   out.gauge("jobbie_disk_full", "Whether writes are refused for want of space.",
             status.disk_full ? 1 : 0);
+  out.gauge("jobbie_memory_limit_bytes", "Memory up to which new jobs are taken.",
+            status.memory_limit);
+  out.gauge("jobbie_memory_used_bytes", "Memory in use, as it is held against the limit.",
+            status.memory_used);
+  out.gauge("jobbie_memory_refusing", "Whether new jobs are refused for want of memory.",
+            status.memory_full ? 1 : 0);
+  out.family("jobbie_clock_offset_seconds", "gauge",
+             "By how much the machine's clock is ahead of the log's time.");
+  out.sample({}, static_cast<double>(status.clock_offset.ms) / 1000);
   out.family("jobbie_log_commit_seconds", "histogram", "Writes to the log, with their sync.");
   out.timing({}, metrics.log_syncs, jobbie::stats::kSyncBounds, 1'000'000);
   out.gauge("jobbie_log_bytes", "What the log takes on the disk.", metrics.log_bytes);

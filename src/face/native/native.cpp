@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "base/hash.hpp"
 #include "base/json_text.hpp"
 #include "face/native/access.hpp"
 #include "face/native/bulk.hpp"
@@ -26,8 +27,28 @@ using http::Method;
 
 /// Room in a body for everything beside its one payload.
 constexpr std::size_t kBodyAllowance = std::size_t{256} << 10;
+/// What a page of jobs has at most, or little more.
+constexpr std::size_t kPageBytes = std::size_t{8} << 20;
 
 using Endpoint = native::Outcome (*)(const native::Input&);
+
+/// Whether the node need not do it once its caller has gone. What stands before a claim is done all
+/// the same.
+bool is_dropped_unread(const call::Call& call) {
+  if (!call.commands.empty()) return std::holds_alternative<command::Claim>(call.commands.back());
+  if (const auto* bulk = std::get_if<call::BulkQuery>(&call.query)) return bulk->dry_run;
+  return std::holds_alternative<call::SearchQuery>(call.query) ||
+         std::holds_alternative<call::BatchesQuery>(call.query) ||
+         std::holds_alternative<call::ErrorsQuery>(call.query) ||
+         std::holds_alternative<call::LogsQuery>(call.query) ||
+         std::holds_alternative<call::AuditQuery>(call.query) ||
+         std::holds_alternative<call::DeliveriesQuery>(call.query) ||
+         std::holds_alternative<call::BackupQuery>(call.query) ||
+         std::holds_alternative<call::QueuesQuery>(call.query) ||
+         std::holds_alternative<call::GroupsQuery>(call.query) ||
+         std::holds_alternative<call::WorkersQuery>(call.query) ||
+         std::holds_alternative<call::WhyQuery>(call.query);
+}
 
 struct Route {
   Method method;
@@ -176,12 +197,22 @@ void prepare_watch(const http::Request& request, const call::GrantPtr& grant, Pr
   prepared.watch = std::make_unique<native::EventWatch>(*std::move(watch));
 }
 
+/// Whom a call is counted for where callers share something out: the key, or the client's address.
+std::uint64_t caller_of(const http::Request& request, const call::GrantPtr& grant) {
+  const std::uint64_t hash = grant ? base::hash_combine(grant->key.ulid.high, grant->key.ulid.low)
+                                   : base::hash_bytes(request.client);
+  return hash == 0 ? 1 : hash;  // zero is the node itself
+}
+
 /// Whether the log is to be followed; a request that cannot be read is left to its endpoint.
 bool prepare_follow(const native::Input& input, Prepared& prepared) {
   const auto read = native::read_log_read(input);
   if (!read || !read->follow) return false;
   prepared.follow = std::make_unique<native::LogFollow>(
-      native::LogFollow{.job = read->job, .after = read->after, .grant = input.grant});
+      native::LogFollow{.job = read->job,
+                        .after = read->after,
+                        .grant = input.grant,
+                        .caller = caller_of(input.request, input.grant)});
   // A browser that lost its connection says which line it has seen.
   const auto seen = native::parse_position(input.request.header("last-event-id"));
   if (seen) prepared.follow->after = seen->index;
@@ -217,6 +248,25 @@ std::optional<std::size_t> Native::body_limit(http::Method method, std::string_v
   if (match.outcome != http::Match::Outcome::found) return std::nullopt;
   const std::size_t one = options_.max_payload_bytes + kBodyAllowance;
   return kRoutes[match.route].many ? std::max(one, options_.max_batch_bytes) : one;
+}
+
+/// By the path alone, since it is asked for every request. A path that is none has a small answer,
+/// at once, whatever is said of it here.
+http::AnswerBound Native::answer_bound(http::Method method, std::string_view path) const {
+  constexpr std::string_view kBase = "/api/v1/";
+  const http::AnswerBound large{.bytes = options_.max_payload_bytes + kBodyAllowance};
+  if (path == "/metrics") return large;
+  if (!path.starts_with(kBase)) return {};
+  path.remove_prefix(kBase.size());
+  if (method == Method::post) {
+    if (path == "enqueue" || path.starts_with("ack/") || path.starts_with("fail/")) return {};
+    if (path == "fetch") return {.bytes = large.bytes, .waits = true};
+  }
+  // The node makes few of them at a time, and shares those out among callers: who waits for a turn
+  // must not take room from others meanwhile.
+  if (path == "jobs" || path == "jobs/search" || path == "dead")
+    return {.bytes = kPageBytes, .waits = true};
+  return large;
 }
 
 /// The grant of the caller's key; a problem when there is none, or it is not enough.
@@ -276,7 +326,8 @@ Prepared Native::prepare(const http::Request& asked, call::Inbox& inbox, const h
                 .inbox = inbox,
                 .loop = loop,
                 .grant = std::move(grant),
-                .second = match.parameter[1]},
+                .second = match.parameter[1],
+                .now = service_.now()},
                match.route, prepared);
   if (prepared.exchange) prepared.exchange->strong = consistency->strong;
   return prepared;
@@ -320,6 +371,7 @@ void Native::ask_endpoint(const native::Input& input, std::size_t route, Prepare
   if (!access.action.empty() && acts && manages)
     exchange->audit =
         native::describe_action(access, input.grant.get(), input.request, input.id, *exchange);
+  if (exchange->commands.empty()) exchange->caller = caller_of(input.request, input.grant);
   exchange->seal();
   // A list in which nothing names a job leaves nothing for the node to do.
   if (exchange->commands.empty() && std::holds_alternative<std::monostate>(exchange->query))
@@ -330,18 +382,22 @@ void Native::ask_endpoint(const native::Input& input, std::size_t route, Prepare
 
 void Native::handle(const http::Request& request, http::Responder responder) {
   LoopInbox& inbox = inbox_of(responder.loop());
-  auto prepared = prepare(request, inbox, &responder.loop());
+  Prepared prepared;
+  try {
+    prepared = prepare(request, inbox, &responder.loop());
+  } catch (const std::bad_alloc&) {
+    write(problem_of(call::Trouble::out_of_memory), prepared.answer);
+  }
   if (prepared.watch) return hub_of(responder.loop()).watch(std::move(responder), *prepared.watch);
   if (prepared.follow)
     return hub_of(responder.loop()).follow(std::move(responder), *prepared.follow);
   if (!prepared.exchange) return send(responder, std::move(prepared.answer));
   const auto* bulks = std::get_if<call::BulksQuery>(&prepared.exchange->query);
   if (bulks != nullptr && native::wants_progress_events(request))
-    return native::stream_progress(bulks->bulk, service_, inbox, std::move(responder));
+    return native::stream_progress(bulks->bulk, prepared.exchange->grant, service_, inbox,
+                                   std::move(responder));
   prepared.exchange->answer_through(std::move(responder));
-  if (prepared.exchange->wait.ms > 0 ||
-      std::holds_alternative<call::BackupQuery>(prepared.exchange->query))
-    prepared.exchange->watch_hang_up();
+  if (is_dropped_unread(*prepared.exchange)) prepared.exchange->watch_hang_up();
   service_.submit(std::move(prepared.exchange));
   inbox.flush_soon(service_);
 }

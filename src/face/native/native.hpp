@@ -77,6 +77,8 @@ class Native final : public http::Handler {
   void handle(const http::Request& request, http::Responder responder) override;
   [[nodiscard]] std::optional<std::size_t> body_limit(http::Method method,
                                                       std::string_view path) const override;
+  [[nodiscard]] http::AnswerBound answer_bound(http::Method method,
+                                               std::string_view path) const override;
 
   /// The first half of handle(). The exchange will come back to `inbox`.
   [[nodiscard]] Prepared prepare(const http::Request& request, call::Inbox& inbox,

@@ -67,6 +67,23 @@ TEST_F(NativeTest, AllowsLargerBodiesWhereManyJobsCome) {
   EXPECT_EQ(native_.body_limit(Method::post, "/nothing"), std::nullopt);
 }
 
+TEST_F(NativeTest, TellsWhichAnswersMayBeLarge) {
+  const auto bytes = [&](Method method, std::string_view path) {
+    return native_.answer_bound(method, path).bytes;
+  };
+  for (const auto* path : {"/api/v1/enqueue", "/api/v1/ack/job_01", "/api/v1/fail/job_01"})
+    EXPECT_LE(bytes(Method::post, path), http::kSmallAnswerBytes) << path;
+  EXPECT_LE(bytes(Method::get, "/healthz"), http::kSmallAnswerBytes);
+  for (const auto* path : {"/api/v1/jobs/job_01", "/api/v1/queues", "/api/v1/events", "/metrics"})
+    EXPECT_GE(bytes(Method::get, path), std::size_t{1} << 20) << path;
+  for (const auto* path : {"/api/v1/fetch", "/api/v1/ack", "/api/v1/enqueue/batch"})
+    EXPECT_GE(bytes(Method::post, path), std::size_t{1} << 20) << path;
+  EXPECT_GE(bytes(Method::post, "/api/v1/jobs/search"), std::size_t{8} << 20);
+  // A fetch may wait for a minute, and there may be thousands: what they wait for takes no room.
+  EXPECT_TRUE(native_.answer_bound(Method::post, "/api/v1/fetch").waits);
+  EXPECT_FALSE(native_.answer_bound(Method::get, "/api/v1/jobs/job_01").waits);
+}
+
 TEST_F(NativeTest, LooksUpJobs) {
   const auto exchange = call({.method = Method::get, .path = "/api/v1/jobs/" + std::string(kJobA)});
   EXPECT_EQ(std::get<call::JobQuery>(exchange->query).job, job_id(kJobA));

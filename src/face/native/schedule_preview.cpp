@@ -72,9 +72,9 @@ class PreviewExchange final : public Exchange {
   void render(Answer& out) const override {
     const auto* page = std::get_if<call::SchedulePage>(&answer);
     if (page == nullptr) return face::write(Problem{}, out);
-    if (page->rows.empty()) return face::write(not_found("schedule", asked_), out);
+    if (page->rows.empty() || !may_show(page->rows.front().spec.job.queue))
+      return face::write(not_found("schedule", asked_), out);
     const auto& spec = page->rows.front().spec;
-    if (grant && !grant->allows(spec.job.queue.view())) return face::write(forbidden_queue(), out);
     const auto cron = model::CronExpr::parse(spec.cron.view());
     if (!cron) return face::write(Problem{}, out);
     Writer json(out.body);
@@ -152,7 +152,7 @@ Outcome preview(const Input& input) {
   if (!cron)
     return std::unexpected(Problem{
         .status = 422, .code = "invalid", .detail = cron.error().message + ".", .field = "cron"});
-  const auto after = wanted.after.ms != 0 ? wanted.after : wall_clock();
+  const auto after = wanted.after.ms != 0 ? wanted.after : input.now;
   const auto zone = zone_rules(wanted.zone ? wanted.zone.view() : "UTC", after);
   if (!zone) return std::unexpected(zone.error());
   auto exchange = std::make_unique<ReadyAnswer>(input.inbox);

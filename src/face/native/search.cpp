@@ -41,6 +41,7 @@ class JobSearch final : public Exchange {
     else
       json.null();
     json.member("has_more").boolean(page.next.has_value());
+    if (stale) json.member("stale").boolean(true);
     json.member("duration_ms").raw(fmt::format("{:.3f}", double(found->duration_us) / 1000));
     json.end_object();
   }
@@ -67,6 +68,7 @@ class BatchList final : public Exchange {
     else
       json.null();
     json.member("has_more").boolean(found->more);
+    if (stale) json.member("stale").boolean(true);
     json.end_object();
   }
 };

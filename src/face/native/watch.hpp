@@ -31,6 +31,7 @@ struct LogFollow {
   base::JobId job;
   std::uint64_t after = 0;         ///< lines up to this one have been seen
   call::GrantPtr grant = nullptr;  ///< null: all queues may be seen
+  std::uint64_t caller = 0;        ///< as call::Call has it
 };
 
 [[nodiscard]] std::expected<EventWatch, Problem> read_event_watch(const http::Request& request);

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "face/native/native_test_support.hpp"
+#include "model/limits.hpp"
 
 namespace jobbie::face {
 namespace {
@@ -38,7 +39,8 @@ TEST_F(WorkerTest, ReadsAFetch) {
                                 .hostname = base::Blob("pod-1"),
                                 .lease = base::seconds(90),
                                 .roles = {base::Blob("gpu")},
-                                .tags = {base::Blob("eu")}};
+                                .tags = {base::Blob("eu")},
+                                .max_bytes = model::limits::kAnswerBytes};
   EXPECT_EQ(std::get<command::Claim>(exchange->commands.at(0)), expected);
   EXPECT_EQ(exchange->wait, base::seconds(30));
 }
@@ -107,6 +109,19 @@ TEST_F(WorkerTest, SettlesInAFetch) {
 
   const auto many = call("/api/v1/fetch", R"({"queues":["q"],"count":2,"ack":[]})");
   EXPECT_EQ(answer(*many, Claimed{}).body, R"({"acked":[],"failed":[],"jobs":[]})");
+}
+
+TEST_F(WorkerTest, TakesFewGlobsAndManyNamesInAFetch) {
+  const auto body = [](std::size_t globs, std::size_t names) {
+    std::string queues;
+    for (std::size_t i = 0; i < globs; ++i) queues += "\"g" + std::to_string(i) + ".*\",";
+    for (std::size_t i = 0; i < names; ++i) queues += "\"q" + std::to_string(i) + "\",";
+    queues.pop_back();
+    return R"({"queues":[)" + queues + "]}";
+  };
+  const auto most = model::limits::kGlobsPerFetch;
+  EXPECT_NE(call("/api/v1/fetch", body(most, model::limits::kQueuesPerClaim - most)), nullptr);
+  expect_bad("/api/v1/fetch", {body(most + 1, 0), 422, "invalid", "queues"});
 }
 
 TEST_F(WorkerTest, NamesWhatIsWrongInAFetch) {

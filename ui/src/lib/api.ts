@@ -282,6 +282,9 @@ export interface Cluster {
   waiting_fetches: number
   store_lag_rows?: number
   disk_full?: boolean
+  memory_full?: boolean
+  memory_limit_bytes?: number
+  memory_used_bytes?: number
   snapshot_index?: number
   now?: string
   started_at?: string
