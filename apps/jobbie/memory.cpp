@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string>
 #include <unistd.h>
@@ -44,11 +45,31 @@ node::HeapUse heap_use() {
           .reusable = figure("stats.retained") + (mapped > active ? mapped - active : 0)};
 }
 
+/// The number by which jemalloc means all of its arenas.
+constexpr const char* kPurgeAllArenas = "arena.4096.purge";
+/// Two dozen threads with the eight megabytes that are usual would take half of a small limit.
+constexpr std::size_t kStackBytes = std::size_t{2} << 20;
+
+void release_unused() {
+  mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
+  mallctl(kPurgeAllArenas, nullptr, nullptr, nullptr, 0);
+}
+
+void make_stacks_smaller() {
+  pthread_attr_t attributes;
+  if (::pthread_getattr_default_np(&attributes) != 0) return;
+  ::pthread_attr_setstacksize(&attributes, kStackBytes);
+  ::pthread_setattr_default_np(&attributes);
+  ::pthread_attr_destroy(&attributes);
+}
+
 }  // namespace
 
 std::function<node::HeapUse()> heap_reader() { return heap_use; }
+std::function<void()> heap_releaser() { return release_unused; }
 
 void settle_allocator(const node::MemoryBounds& bounds) {
+  make_stacks_smaller();
   if (bounds.data == 0 && bounds.address_space == 0) return;
   if (::getenv("MALLOC_CONF") != nullptr) return;  // the second time, or somebody knows better
   std::array<char, PATH_MAX> program{};
@@ -64,6 +85,7 @@ void settle_allocator(const node::MemoryBounds& bounds) {
 }
 #else
 std::function<node::HeapUse()> heap_reader() { return {}; }
+std::function<void()> heap_releaser() { return {}; }
 void settle_allocator(const node::MemoryBounds& /*bounds*/) {}
 #endif
 

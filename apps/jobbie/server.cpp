@@ -159,6 +159,7 @@ node::MemoryOptions memory_options(const Settings& settings) {
   options.bounds = node::find_memory_bounds();
   options.limit = base::parse_byte_size(settings.memory)->of(options.bounds.smallest());
   options.heap = heap_reader();
+  options.release_unused = heap_releaser();
   return options;
 }
 

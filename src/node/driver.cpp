@@ -52,7 +52,7 @@ base::Result<void> Driver::turn(std::vector<Intake::Item>& items, std::vector<Le
   now_us_ = clock_.steady_us();
   draining_ = draining;
   if (draining_) searchers_->drain();
-  store_is_stuck_ = store_is_behind() && store_->trouble();
+  store_is_stuck_ = store_is_behind() && store_is_blocked();
   hold_back();
   look_at_memory();
   names_left_ = kNamesPerTurn;

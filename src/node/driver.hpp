@@ -313,6 +313,7 @@ class Driver {
   base::Result<void> cut_log();
   void hand_over();
   [[nodiscard]] bool store_is_behind() const;
+  [[nodiscard]] bool store_is_blocked() const;
   [[nodiscard]] bool may_write();  ///< an entry of the node's own
   void look_at_memory(std::size_t coming = 0);
   [[nodiscard]] bool lacks_memory(const call::Call& call, std::size_t bytes);

@@ -34,7 +34,8 @@ MemoryGuard::MemoryGuard(MemoryOptions options)
     : options_(std::move(options)),
       limit_(least(options_.limit, nine_tenths(options_.bounds.resident()))),
       looked_us_(kLongAgo),
-      asked_us_(kLongAgo) {
+      asked_us_(kLongAgo),
+      released_us_(kLongAgo) {
   room_ = limit_ == 0 ? std::numeric_limits<std::uint64_t>::max() : limit_;
 }
 
@@ -44,6 +45,25 @@ HeapUse MemoryGuard::heap_use(std::int64_t now_us) {
     heap_ = options_.heap();
   }
   return heap_;
+}
+
+bool MemoryGuard::lacks_address_space(const ProcessMemory& process) const {
+  const auto is_near = [](std::uint64_t used, std::uint64_t limit) {
+    return limit != 0 && used >= well_below(five_sixths(limit));
+  };
+  return is_near(process.data, options_.bounds.data) ||
+         is_near(process.address_space, options_.bounds.address_space);
+}
+
+ProcessMemory MemoryGuard::process_memory(std::int64_t now_us) {
+  const auto read = [&] { return options_.process ? options_.process() : reader_.read(); };
+  const auto process = read();
+  if (!options_.release_unused || !lacks_address_space(process)) return process;
+  if (now_us - released_us_ < kAskEveryUs) return process;
+  released_us_ = now_us;
+  options_.release_unused();
+  asked_us_ = kLongAgo;  // the allocator has other figures now
+  return read();
 }
 
 void MemoryGuard::note(const Gauge& gauge) {
@@ -62,7 +82,7 @@ void MemoryGuard::look(std::int64_t now_us, std::uint64_t state, std::size_t com
   room_ = std::numeric_limits<std::uint64_t>::max();
   full_ = critical_ = false;
   cleared_ = true;
-  const auto process = options_.process ? options_.process() : reader_.read();
+  const auto process = process_memory(now_us);
   std::uint64_t resident = process.resident;
   if (options_.heap && options_.limit != 0 && resident >= well_below(options_.limit)) {
     // What lies in pieces between what is in use has been given up, and new jobs find room in it.

@@ -28,6 +28,9 @@ struct MemoryOptions {
   MemoryBounds bounds;
   /// Asked only when a bound is near; may take a millisecond. Empty: nobody knows.
   std::function<HeapUse()> heap;
+  /// Gives back to the system what the allocator keeps for later; asked for when address space is
+  /// short. What one thread has freed may be of no use to the next otherwise. May be empty.
+  std::function<void()> release_unused;
   /// Empty: /proc is asked.
   std::function<ProcessMemory()> process;
 };
@@ -60,12 +63,15 @@ class MemoryGuard {
   };
   void note(const Gauge& gauge);
   [[nodiscard]] HeapUse heap_use(std::int64_t now_us);
+  [[nodiscard]] ProcessMemory process_memory(std::int64_t now_us);
+  [[nodiscard]] bool lacks_address_space(const ProcessMemory& process) const;
 
   MemoryOptions options_;
   ProcessMemoryReader reader_;
   std::uint64_t limit_;  ///< the smallest bound for memory in use
   std::int64_t looked_us_;
   std::int64_t asked_us_;  ///< the allocator
+  std::int64_t released_us_;
   HeapUse heap_;
   std::uint64_t used_ = 0;
   std::uint64_t room_ = 0;

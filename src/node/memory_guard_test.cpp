@@ -11,7 +11,8 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 class MemoryGuardTest : public ::testing::Test {
  protected:
   MemoryGuard make(std::uint64_t limit, MemoryBounds bounds = {}, bool asks_heap = false) {
-    MemoryOptions options{.limit = limit, .bounds = bounds, .heap = {}, .process = {}};
+    MemoryOptions options{
+        .limit = limit, .bounds = bounds, .heap = {}, .release_unused = {}, .process = {}};
     options.process = [this] { return process_; };
     if (asks_heap)
       options.heap = [this] {
@@ -104,6 +105,32 @@ TEST_F(MemoryGuardTest, AddressSpaceCountsWithoutWhatIsKeptForLater) {
   EXPECT_EQ(guard.room(), 210 * kMiB);
   heap_.reusable = 0;
   look(guard, kMiB);
+  EXPECT_TRUE(guard.is_refusing());
+}
+
+TEST_F(MemoryGuardTest, WhatIsUnusedIsReleasedWhenAddressSpaceIsShort) {
+  int released = 0;
+  MemoryGuard guard({.limit = 1000 * kMiB,
+                     .bounds = {.data = 600 * kMiB},
+                     .heap = {},
+                     .release_unused =
+                         [&] {
+                           ++released;
+                           process_.data = 300 * kMiB;
+                         },
+                     .process = [this] { return process_; }});
+  process_.data = 400 * kMiB;
+  look(guard, kMiB);
+  EXPECT_EQ(released, 0);
+  process_.data = 495 * kMiB;
+  look(guard, kMiB);
+  EXPECT_EQ(released, 1);
+  EXPECT_FALSE(guard.is_refusing());
+  EXPECT_EQ(guard.room(), 200 * kMiB);
+  // Not again in the same moment, whatever comes.
+  process_.data = 495 * kMiB;
+  guard.look(now_us_ + 1, kMiB, 5 * kMiB);
+  EXPECT_EQ(released, 1);
   EXPECT_TRUE(guard.is_refusing());
 }
 

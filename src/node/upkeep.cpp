@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "node/driver.hpp"
+#include "store/sqlite.hpp"
 
 namespace jobbie::node {
 namespace {
@@ -52,9 +53,15 @@ bool Driver::store_is_behind() const {
          lag.bytes > options_.bounds.unstored_bytes;
 }
 
+/// Not for want of memory, which is there again when answers have been sent and jobs are done.
+bool Driver::store_is_blocked() const {
+  const auto trouble = store_->trouble();
+  return trouble && trouble->code != store::kOutOfMemory;
+}
+
 bool Driver::wait_for_store() {
-  // A store in trouble does not catch up: writes are refused instead, and reads go on.
-  if (!store_is_behind() || store_->trouble()) return false;
+  // A store that is blocked does not catch up: writes are refused instead, and reads go on.
+  if (!store_is_behind() || store_is_blocked()) return false;
   if (store_->wants_more()) hand_over();
   store_->wait_until_written(handed_index_, kStorePatience);
   return store_is_behind();

@@ -26,12 +26,16 @@ std::string_view code_of(int extended) {
     case SQLITE_IOERR_CORRUPTFS:
     case SQLITE_IOERR_SHORT_READ:
       return kCorruptDatabase;
+    case SQLITE_IOERR_NOMEM:
+      return kOutOfMemory;
     case SQLITE_IOERR_SHMSIZE:  // the index of the write-ahead log could not be made larger
       return kDiskFull;
     default:
       break;
   }
   switch (extended & 0xff) {
+    case SQLITE_NOMEM:
+      return kOutOfMemory;
     case SQLITE_FULL:
       return kDiskFull;
     case SQLITE_CORRUPT:

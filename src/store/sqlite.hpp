@@ -26,6 +26,8 @@ inline constexpr std::string_view kSyncFailed = "sync_failed";
 inline constexpr std::string_view kCorruptDatabase = "corrupt_database";
 /// Its files were removed or replaced while they are open.
 inline constexpr std::string_view kDatabaseGone = "database_gone";
+/// There was none to work with: passes, and says nothing of the disk.
+inline constexpr std::string_view kOutOfMemory = "out_of_memory";
 inline constexpr std::string_view kDatabaseBusy = "database_busy";
 inline constexpr std::string_view kDatabaseError = "database_error";
 

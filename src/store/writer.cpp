@@ -98,9 +98,8 @@ void Writer::loop() {
     const auto ending = ending_.load();
     if (ending == Ending::abandon) return;
     const bool finishing = ending == Ending::finish;
-    const auto batch =
-        overlay_.wait(kRowsPerTransaction,
-                      busy_sweeping_ || finishing ? std::chrono::milliseconds(0) : kIdleWait);
+    const auto batch = overlay_.wait(
+        rows_at_once_, busy_sweeping_ || finishing ? std::chrono::milliseconds(0) : kIdleWait);
     if (finishing && batch.empty()) return;
     std::uint64_t rows = 0;
     for (const auto* hand_over : batch) rows += hand_over->rows;
@@ -120,7 +119,7 @@ bool Writer::write(const std::vector<const HandOver*>& batch) {
     written = write_rows(batch);
     if (!written) failed = connection_.error();
   } catch (const std::bad_alloc&) {
-    failed = base::Error{.code = std::string(kDatabaseError),
+    failed = base::Error{.code = std::string(kOutOfMemory),
                          .message = "There was no memory to write to the database."};
   }
   rows_under_way_.store(0);
@@ -129,6 +128,7 @@ bool Writer::write(const std::vector<const HandOver*>& batch) {
     return false;
   }
   trouble_.clear(TroubleBox::Source::writer);
+  rows_at_once_ = std::min(rows_at_once_ * 2, kRowsPerTransaction);
   note_size();
   const auto index = batch.back()->index;
   const auto number = batch.back()->number;
@@ -204,12 +204,21 @@ void Writer::roll_back(base::Error error) {
   if (sqlite3_get_autocommit(connection_.handle()) == 0)
     static_cast<void>(connection_.exec("ROLLBACK").has_value());
   if (!changes_->after_rollback() && !is_lasting(error.code)) error = connection_.error();
+  lacks_memory_ = error.code == kOutOfMemory;
+  if (lacks_memory_) need_less_memory();
   trouble_.set(TroubleBox::Source::writer, std::move(error));
+}
+
+/// The less is written at once, the fewer pages wait in memory for the end of the transaction.
+void Writer::need_less_memory() {
+  sqlite3_db_release_memory(connection_.handle());
+  rows_at_once_ = std::max<std::size_t>(rows_at_once_ / 8, 1);
 }
 
 void Writer::pause() {
   std::unique_lock lock(mutex_);
-  pause_.wait_for(lock, kRetryEvery, [&] { return ending_.load() != Ending::no; });
+  pause_.wait_for(lock, lacks_memory_ ? kRetryForMemory : kRetryEvery,
+                  [&] { return ending_.load() != Ending::no; });
 }
 
 }  // namespace jobbie::store

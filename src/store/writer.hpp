@@ -28,6 +28,8 @@ namespace jobbie::store {
 /// A transaction takes in hand-overs until it has this many changes.
 inline constexpr std::size_t kRowsPerTransaction = 10'000;
 inline constexpr std::chrono::milliseconds kRetryEvery{1'000};
+/// Others give memory back within moments.
+inline constexpr std::chrono::milliseconds kRetryForMemory{20};
 
 class Writer {
  public:
@@ -77,6 +79,7 @@ class Writer {
   /// In proportion to what was written, so that a writer without a pause keeps the file level.
   bool sweep(std::uint64_t rows_written);
   void roll_back(base::Error error);
+  void need_less_memory();
   void note_size();
   void pause();
 
@@ -90,6 +93,8 @@ class Writer {
   std::function<void()> on_written_;
   int wal_pages_ = 0;  ///< after the latest commit
   bool busy_sweeping_ = false;
+  std::size_t rows_at_once_ = kRowsPerTransaction;  ///< fewer while memory is short
+  bool lacks_memory_ = false;                       ///< the latest failure was for want of memory
   std::atomic<std::uint64_t> rows_under_way_{0};
   std::atomic<std::uint64_t> written_index_{0};
   std::atomic<std::uint64_t> file_pages_{0};
@@ -101,7 +106,6 @@ class Writer {
   std::mutex mutex_;
   std::condition_variable written_;
   std::condition_variable pause_;
-  bool failing_ = false;  ///< the latest transaction failed
   std::thread thread_;
 };
 
