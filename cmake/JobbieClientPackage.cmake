@@ -22,7 +22,10 @@ set(jobbie_client_package "${CMAKE_INSTALL_LIBDIR}/cmake/jobbie_client")
 install(FILES ${jobbie_client_public} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/jobbie" COMPONENT client)
 install(FILES ${jobbie_client_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/jobbie/client"
         COMPONENT client)
-install(FILES "$<TARGET_FILE:jobbie_client>" "$<TARGET_FILE:jobbie_base>"
+# The one header below the client's own that those need.
+install(FILES "${CMAKE_SOURCE_DIR}/src/net/interrupt.hpp"
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/jobbie/net" COMPONENT client)
+install(FILES "$<TARGET_FILE:jobbie_client>" "$<TARGET_FILE:jobbie_net>" "$<TARGET_FILE:jobbie_base>"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT client)
 # Outside of release builds the library under the client uses fmt's shared library.
 set(JOBBIE_CLIENT_FMT "")

@@ -10,13 +10,13 @@
 namespace jobbie::base {
 namespace {
 
-int descriptor_of(BIO* bio) {
+int descriptor_of(BIO* bio) noexcept {
   return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
 }
 
-bool may_be_repeated() { return errno == EAGAIN || errno == EINTR; }
+bool may_be_repeated() noexcept { return errno == EAGAIN || errno == EINTR; }
 
-int write_socket(BIO* bio, const char* bytes, int count) {
+int write_socket(BIO* bio, const char* bytes, int count) noexcept {
   BIO_clear_retry_flags(bio);
   const auto sent =
       ::send(descriptor_of(bio), bytes, static_cast<std::size_t>(count), MSG_NOSIGNAL);
@@ -24,7 +24,7 @@ int write_socket(BIO* bio, const char* bytes, int count) {
   return static_cast<int>(sent);
 }
 
-int read_socket(BIO* bio, char* into, int count) {
+int read_socket(BIO* bio, char* into, int count) noexcept {
   BIO_clear_retry_flags(bio);
   const auto got = ::recv(descriptor_of(bio), into, static_cast<std::size_t>(count), 0);
   if (got < 0 && may_be_repeated()) BIO_set_retry_read(bio);
@@ -32,7 +32,7 @@ int read_socket(BIO* bio, char* into, int count) {
   return static_cast<int>(got);
 }
 
-long control_socket(BIO* bio, int command, long, void*) {
+long control_socket(BIO* bio, int command, long, void*) noexcept {
   switch (command) {
     case BIO_CTRL_EOF:
       return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;

@@ -56,9 +56,12 @@ Result<Url> take_authority(std::string_view text, Url url) {
 }  // namespace
 
 std::string Url::authority() const {
-  std::string out = is_v6 ? "[" + host + "]" : host;
-  if (port != (tls ? kHttpsPort : kHttpPort)) out += ":" + std::to_string(port);
-  return out;
+  if (port != (tls ? kHttpsPort : kHttpPort)) return host_and_port();
+  return is_v6 ? "[" + host + "]" : host;
+}
+
+std::string Url::host_and_port() const {
+  return (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
 Result<Url> parse_url(std::string_view text) {
@@ -84,6 +87,26 @@ Result<Url> parse_url(std::string_view text) {
   url.target = end == std::string_view::npos ? "" : text.substr(end);
   if (!url.target.starts_with('/')) url.target.insert(0, 1, '/');
   return take_authority(text.substr(0, end), std::move(url));
+}
+
+std::string percent_encode(std::string_view text) {
+  static constexpr std::string_view kDigits = "0123456789ABCDEF";
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
+  };
+  std::string out;
+  for (const char c : text) {
+    if (is_plain(c)) {
+      out.push_back(c);
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out.push_back('%');
+    out.push_back(kDigits[byte >> 4U]);
+    out.push_back(kDigits[byte & 15U]);
+  }
+  return out;
 }
 
 }  // namespace jobbie::base

@@ -13,6 +13,7 @@ TEST(Url, TakesApart) {
   EXPECT_EQ(plain->port, 80);
   EXPECT_EQ(plain->target, "/");
   EXPECT_EQ(plain->authority(), "example.com");
+  EXPECT_EQ(plain->host_and_port(), "example.com:80");
   const auto full = parse_url("https://[2606:4700::1]:8443/a/b?c=d");
   ASSERT_TRUE(full);
   EXPECT_TRUE(full->tls);
@@ -28,6 +29,11 @@ TEST(Url, RefusesWhatServersReadDifferently) {
         "http://h:0/", "http://h:65536/", "http://h:8x/", "http://h/ x", "http://h/\r\nx: y",
         "http://h/#f", "http://[::1/", "http://[::1]x/", "http://h\\@evil/", "http://ex\xc3\xa4/"})
     EXPECT_FALSE(parse_url(text)) << text;
+}
+
+TEST(Url, EncodesNames) {
+  EXPECT_EQ(percent_encode("emails.send-1_~"), "emails.send-1_~");
+  EXPECT_EQ(percent_encode("mail/eu \xC3\xA9"), "mail%2Feu%20%C3%A9");
 }
 
 }  // namespace

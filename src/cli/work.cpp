@@ -313,7 +313,9 @@ int work(Session& session, const WorkArguments& a) {
   signal(SIGPIPE, SIG_IGN);
   client::Worker worker(*opened, options);
   for (const auto& queue : a.queues)
-    worker.handle(queue, [&](Context& context) { return run_command(context, a, *kill_after); });
+    // By value: a handler may be left behind when this function has returned.
+    worker.handle(
+        queue, [a, wait = *kill_after](Context& context) { return run_command(context, a, wait); });
   if (session.note_is_terminal())
     session.note(fmt::format("{} waits for jobs of {}; Ctrl-C ends it", worker.id(),
                              fmt::join(a.queues, ", ")));

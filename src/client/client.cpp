@@ -5,12 +5,15 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <poll.h>
 #include <random>
 
-#include "client/exchange.hpp"
+#include "client/transport_error.hpp"
 #include "client/url.hpp"
+#include "net/dialer.hpp"
+#include "net/http.hpp"
 
 namespace jobbie::client {
 namespace {
@@ -29,7 +32,7 @@ constexpr milliseconds kLastWord{1000};
 constexpr std::string_view kRemoved = "removed";
 constexpr std::string_view kOutcomeUnknown = "outcome_unknown";
 
-Error refusal(const Response& response) {
+Error refusal(const net::HttpResponse& response) {
   Error error{.failure = Failure::refused, .status = response.status};
   if (const auto problem = Document::parse(response.body)) {
     error.code = (*problem)["code"].text();
@@ -48,16 +51,17 @@ Error refusal(const Response& response) {
   return error;
 }
 
-std::string head_of(const Request& request, const Url& url, const Options& options) {
-  std::string out = request.method + " " + url.prefix + request.target +
-                    " HTTP/1.1\r\nHost: " + url.authority() + "\r\nUser-Agent: " + options.agent +
-                    "\r\n";
-  if (!options.token.empty()) out += "Authorization: Bearer " + options.token + "\r\n";
-  for (const auto& [name, value] : request.headers) out += name + ": " + value + "\r\n";
-  if (!request.body.empty()) out += "Content-Type: application/json\r\n";
-  if (!request.body.empty() || request.method != "GET")
-    out += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
-  return out + "\r\n";
+net::HttpRequest http_request(const Request& request, const ServerAddress& server,
+                              const Options& options) {
+  net::HttpRequest out{.method = request.method,
+                       .target = server.prefix + request.target,
+                       .host = server.url.authority(),
+                       .headers = {{"User-Agent", options.agent}},
+                       .body = request.body};
+  if (!options.token.empty()) out.headers.emplace_back("Authorization", "Bearer " + options.token);
+  out.headers.insert(out.headers.end(), request.headers.begin(), request.headers.end());
+  if (!request.body.empty()) out.headers.emplace_back("Content-Type", "application/json");
+  return out;
 }
 
 bool is_repeatable(const Request& request) {
@@ -75,6 +79,10 @@ milliseconds pause_before(int attempt, const Error& error) {
   return std::min(kLongestRetryAfter, *error.retry_after + jittered);
 }
 
+Error interrupted() { return {.failure = Failure::interrupted, .message = "interrupted"}; }
+
+bool is_raised(const Interrupt* interrupt) { return interrupt != nullptr && interrupt->raised(); }
+
 /// False when interrupted.
 bool sleep(milliseconds length, const Interrupt* interrupt) {
   pollfd wait{
@@ -90,40 +98,39 @@ bool is_clean(std::string_view text) {
 
 /// Connections that wait for their next request.
 struct Client::Pool {
-  Options options;
-  Url url;
-  TlsContext tls;  ///< none for http
-  std::mutex mutex;
-  std::vector<Exchange> idle;
+  Pool(Options given, ServerAddress address)
+      : options(std::move(given)),
+        server(std::move(address)),
+        dialer({.tls = {.ca_file = options.tls_ca, .insecure = options.tls_insecure}}) {}
 
-  Result<Exchange> take(const Patience& patience) {
+  const Options options;
+  const ServerAddress server;
+  net::Dialer dialer;
+  std::mutex mutex;
+  std::vector<net::HttpConnection> idle;
+
+  Result<net::HttpConnection> take(const net::Deadline& deadline) {
     while (true) {
       std::unique_lock lock(mutex);
       if (idle.empty()) break;
-      Exchange exchange = std::move(idle.back());
+      net::HttpConnection kept = std::move(idle.back());
       idle.pop_back();
       lock.unlock();
-      if (exchange.reusable()) return exchange;
+      if (kept.is_reusable()) return kept;
     }
-    const auto limit = std::min(patience.deadline, Clock::now() + options.connect_timeout);
-    auto socket = connect({.deadline = limit, .interrupt = patience.interrupt});
-    if (socket) return Exchange(std::move(*socket));
-    Error error = std::move(socket.error());
-    if (error.failure == Failure::unreachable) {
-      error.message = "no server at " + url.authority() + ": " + error.message;
-      if (error.hint.empty())
-        error.hint =
-            "Is the server running? `jobbie server` starts one; --url or JOBBIE_URL names another.";
-    }
-    return std::unexpected(std::move(error));
+    const auto limit = net::Deadline::in(options.connect_timeout, deadline.interrupt);
+    auto connection = dialer.connect(
+        server.url, {.at = std::min(deadline.at, limit.at), .interrupt = deadline.interrupt});
+    if (connection) return net::HttpConnection(std::move(*connection));
+    return std::unexpected(
+        connect_error(std::move(connection.error()), server.url.host_and_port()));
   }
 
-  Result<Socket> connect(const Patience& patience) {
-    auto socket = Socket::connect(url, patience);
-    if (!socket || !tls) return socket;
-    if (auto secured = socket->secure(*tls, url, patience); !secured)
-      return std::unexpected(std::move(secured.error()));
-    return socket;
+  Result<void> send(net::HttpConnection& connection, const Request& request,
+                    const net::Deadline& deadline) const {
+    auto sent = connection.send(http_request(request, server, options), deadline);
+    if (!sent) return std::unexpected(exchange_error(std::move(sent.error())));
+    return {};
   }
 
   void forget_idle() {
@@ -131,70 +138,68 @@ struct Client::Pool {
     idle.clear();
   }
 
-  void give_back(Exchange exchange) {
-    if (!exchange.reusable()) return;
+  void give_back(net::HttpConnection connection) {
+    if (!connection.is_reusable()) return;
     const std::lock_guard lock(mutex);
-    if (idle.size() < kMaxIdle) idle.push_back(std::move(exchange));
+    if (idle.size() < kMaxIdle) idle.push_back(std::move(connection));
   }
 };
 
-Client::Client(std::unique_ptr<Pool> pool) : pool_(std::move(pool)) {}
+Client::Client(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) {}
 Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
 Result<Client> Client::open(Options options) {
-  auto url = parse_url(options.url);
-  if (!url) return std::unexpected(url.error());
+  auto server = parse_server_address(options.url);
+  if (!server) return std::unexpected(server.error());
   if (!is_clean(options.token))
     return std::unexpected(Error{.failure = Failure::settings,
                                  .code = "bad_token",
                                  .message = "the token has a character that no token has"});
-  auto pool = std::make_unique<Pool>();
-  pool->options = std::move(options);
-  pool->url = std::move(*url);
-  if (pool->url.tls) {
-    auto tls = make_tls_context(pool->options.tls_ca, pool->options.tls_insecure);
-    if (!tls) return std::unexpected(tls.error());
-    pool->tls = std::move(*tls);
+  auto pool = std::make_shared<Pool>(std::move(options), std::move(*server));
+  if (pool->server.url.tls) {
+    if (auto loaded = pool->dialer.load_trust(); !loaded)
+      return std::unexpected(trust_error(std::move(loaded.error())));
   }
   return Client(std::move(pool));
 }
+
+Client Client::share() const { return Client(pool_); }
 
 const Options& Client::options() const { return pool_->options; }
 
 /// `sent` tells whether the server may have seen the request.
 Result<Answer> Client::send_once(const Request& request, bool& sent) {
-  const auto timeout = request.timeout.value_or(pool_->options.timeout);
-  Patience patience{.deadline = Clock::now() + timeout, .interrupt = request.interrupt};
-  auto exchange = pool_->take(patience);
-  if (!exchange) return std::unexpected(exchange.error());
+  auto deadline =
+      net::Deadline::in(request.timeout.value_or(pool_->options.timeout), request.interrupt);
+  auto connection = pool_->take(deadline);
+  if (!connection) return std::unexpected(connection.error());
   sent = true;
-  std::string bytes = head_of(request, pool_->url, pool_->options);
-  bytes += request.body;
-  auto written = exchange->send(bytes, patience);
+  auto written = pool_->send(*connection, request, deadline);
   // A server that refuses a body may answer before it has read it.
   if (!written && written.error().failure != Failure::broken)
     return std::unexpected(written.error());
-  auto head = exchange->read_head(patience, request.method == "HEAD");
-  if (!head && head.error().failure == Failure::interrupted) {
+  auto head = connection->read_head(deadline);
+  if (!head && head.error().failure == net::Failure::interrupted) {
     // The answer may be on its way with work in it: say that nobody waits, and look once more.
-    exchange->finish_sending();
-    patience = {.deadline = Clock::now() + kLastWord, .interrupt = nullptr};
-    if (auto last = exchange->read_head(patience)) head = std::move(last);
+    connection->finish_sending();
+    deadline = net::Deadline::in(kLastWord);
+    if (auto last = connection->read_head(deadline)) head = std::move(last);
   }
-  if (!head) return std::unexpected(head.error());
-  if (auto body = exchange->read_body(*head, patience); !body) return std::unexpected(body.error());
+  if (!head) return std::unexpected(exchange_error(std::move(head.error())));
+  if (auto body = connection->read_body(*head, deadline); !body)
+    return std::unexpected(exchange_error(std::move(body.error())));
   if (head->status >= 400) {
     Error refused = refusal(*head);
     // Under the same name there may be other nodes, on another connection.
     if (refused.code == kRemoved)
       pool_->forget_idle();
     else
-      pool_->give_back(std::move(*exchange));
+      pool_->give_back(std::move(*connection));
     return std::unexpected(std::move(refused));
   }
-  pool_->give_back(std::move(*exchange));
+  pool_->give_back(std::move(*connection));
   return Answer{.status = head->status, .body = std::move(head->body)};
 }
 
@@ -224,7 +229,7 @@ Result<Answer> Client::send(const Request& request) {
     }
     if (!again || attempt >= pool_->options.retries) return answer;
     if (!sleep(pause_before(attempt, error), request.interrupt))
-      return std::unexpected(Error{.failure = Failure::interrupted, .message = "interrupted"});
+      return std::unexpected(interrupted());
   }
 }
 
@@ -251,56 +256,58 @@ Result<void> Client::stream(const Request& request,
   Request asked = request;
   asked.headers.emplace_back("Accept", "text/event-stream");
   const auto until = [&] {
-    return Patience{.deadline = Clock::now() + request.timeout.value_or(kStreamSilence),
-                    .interrupt = request.interrupt};
+    return net::Deadline::in(request.timeout.value_or(kStreamSilence), request.interrupt);
   };
-  auto exchange = pool_->take(until());
-  if (!exchange) return std::unexpected(exchange.error());
-  const auto written = exchange->send(head_of(asked, pool_->url, pool_->options), until());
-  if (!written) return written;
-  auto head = exchange->read_head(until());
-  if (!head) return std::unexpected(head.error());
+  auto connection = pool_->take(until());
+  if (!connection) return std::unexpected(connection.error());
+  if (auto written = pool_->send(*connection, asked, until()); !written) return written;
+  auto head = connection->read_head(until());
+  if (!head) return std::unexpected(exchange_error(std::move(head.error())));
   if (head->status >= 400) {
-    if (auto body = exchange->read_body(*head, until()); !body) return body;
+    if (auto body = connection->read_body(*head, until()); !body)
+      return std::unexpected(exchange_error(std::move(body.error())));
     return std::unexpected(refusal(*head));
   }
   if (on_open) on_open();
   EventParser parser;
   std::string part;
   while (true) {
+    // A server that never pauses leaves no other moment to notice it.
+    if (is_raised(request.interrupt)) return std::unexpected(interrupted());
     part.clear();
-    const auto more = exchange->read_some(part, until());
-    if (!more) return std::unexpected(more.error());
+    auto more = connection->read_some(part, until());
+    if (!more) return std::unexpected(exchange_error(std::move(more.error())));
     if (!*more || !parser.feed(part, on_event)) return {};
   }
 }
 
 Result<bool> Client::download(const Request& request, const Download& download) {
   const auto until = [&](milliseconds timeout) {
-    return Patience{.deadline = Clock::now() + timeout, .interrupt = request.interrupt};
+    return net::Deadline::in(timeout, request.interrupt);
   };
   const auto silence = pool_->options.timeout;
-  auto exchange = pool_->take(until(silence));
-  if (!exchange) return std::unexpected(exchange.error());
-  const auto written = exchange->send(head_of(request, pool_->url, pool_->options), until(silence));
-  if (!written) return std::unexpected(written.error());
-  auto head = exchange->read_head(until(request.timeout.value_or(silence)));
-  if (!head) return std::unexpected(head.error());
+  auto connection = pool_->take(until(silence));
+  if (!connection) return std::unexpected(connection.error());
+  if (auto written = pool_->send(*connection, request, until(silence)); !written)
+    return std::unexpected(written.error());
+  auto head = connection->read_head(until(request.timeout.value_or(silence)));
+  if (!head) return std::unexpected(exchange_error(std::move(head.error())));
   if (head->status >= 400) {
-    if (auto body = exchange->read_body(*head, until(silence)); !body)
-      return std::unexpected(body.error());
+    if (auto body = connection->read_body(*head, until(silence)); !body)
+      return std::unexpected(exchange_error(std::move(body.error())));
     return std::unexpected(refusal(*head));
   }
   if (!download.on_head(head->headers)) return false;
   std::string part;
   while (true) {
+    if (is_raised(request.interrupt)) return std::unexpected(interrupted());
     part.clear();
-    const auto more = exchange->read_some(part, until(silence));
-    if (!more) return std::unexpected(more.error());
+    auto more = connection->read_some(part, until(silence));
+    if (!more) return std::unexpected(exchange_error(std::move(more.error())));
     if (!part.empty() && !download.on_part(part)) return false;
     if (!*more) break;
   }
-  pool_->give_back(std::move(*exchange));
+  pool_->give_back(std::move(*connection));
   return true;
 }
 

@@ -1,8 +1,8 @@
 // A client of the HTTP API of Jobbie: blocking calls over kept connections.
 //
 //     auto client = jobbie::client::Client::open({.url = "http://127.0.0.1:8080"});
-//     auto job = client->enqueue({.queue = "emails.send", .payload = R"({"to":
-//     "a@example.com"})"}); if (!job) std::cerr << job.error().message << "\n";
+//     auto job = client->enqueue({.queue = "emails.send", .payload = R"({"user": 7})"});
+//     if (!job) std::cerr << job.error().message << "\n";
 //
 // A call is repeated, with growing and jittered pauses, where that is safe: when nothing was sent,
 // when the server refused for the moment (429, 503), and after a broken exchange if the request may
@@ -88,7 +88,8 @@ struct Enqueued {
   bool unique_existing = false;
 };
 
-/// May be used by several threads at once; each exchange has a connection of its own.
+/// May be used by several threads at once; each exchange has a connection of its own. A Worker
+/// shares its connections, so a Client may go, or be moved or assigned to, before its workers do.
 class Client {
  public:
   static Result<Client> open(Options options);
@@ -123,10 +124,14 @@ class Client {
   Result<bool> download(const Request& request, const Download& download);
 
  private:
+  friend class Worker;
   struct Pool;
-  explicit Client(std::unique_ptr<Pool> pool);
+  explicit Client(std::shared_ptr<Pool> pool);
+  /// Another client with the same settings and the same connections.
+  Client share() const;
   Result<Answer> send_once(const Request& request, bool& sent);
-  std::unique_ptr<Pool> pool_;
+  /// Shared with workers, whose handlers may run longer than whoever made the client.
+  std::shared_ptr<Pool> pool_;
 };
 
 /// A key that nobody else has.

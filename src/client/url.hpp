@@ -1,28 +1,26 @@
-// The address of a server, and names as they stand in paths.
+// The address of a Jobbie server, and names as they stand in paths. Not part of the public
+// interface.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "base/url.hpp"
 #include "client/error.hpp"
 
 namespace jobbie::client {
 
-struct Url {
-  std::string host;
-  std::uint16_t port = 80;
-  bool tls = false;
+struct ServerAddress {
+  base::Url url;
   std::string prefix;  ///< of every path, without a slash at its end
-
-  /// `host:port`, with brackets around an IPv6 address: the Host header.
-  std::string authority() const;
 };
 
 /// Reads `http://host[:port][/prefix]` or `https://…`; without a scheme it is http.
-Result<Url> parse_url(std::string_view text);
+[[nodiscard]] Result<ServerAddress> parse_server_address(std::string_view text);
 
 /// A name from outside as one segment of a path, or as the value of a query parameter.
-std::string encoded(std::string_view name);
+[[nodiscard]] inline std::string encoded(std::string_view name) {
+  return base::percent_encode(name);
+}
 
 }  // namespace jobbie::client

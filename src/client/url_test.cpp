@@ -1,4 +1,4 @@
-// Addresses and names in paths, and the event stream's format.
+// Addresses of servers, and the event stream's format.
 #include "client/url.hpp"
 
 #include <gtest/gtest.h>
@@ -8,34 +8,30 @@
 namespace jobbie::client {
 namespace {
 
-TEST(Url, Reads) {
-  const auto plain = parse_url("http://example.com");
+TEST(ServerAddress, Reads) {
+  const auto plain = parse_server_address("http://example.com");
   ASSERT_TRUE(plain);
-  EXPECT_EQ(plain->authority(), "example.com:80");
-  const auto full = parse_url("http://[::1]:8080/jobs/");
+  EXPECT_EQ(plain->url.host_and_port(), "example.com:80");
+  EXPECT_EQ(plain->prefix, "");
+  const auto full = parse_server_address("http://[::1]:8080/jobs/");
   ASSERT_TRUE(full);
-  EXPECT_EQ(full->host, "::1");
-  EXPECT_EQ(full->authority(), "[::1]:8080");
+  EXPECT_EQ(full->url.host, "::1");
+  EXPECT_EQ(full->url.authority(), "[::1]:8080");
   EXPECT_EQ(full->prefix, "/jobs");
-  EXPECT_EQ(parse_url("localhost:9")->port, 9);
-  EXPECT_FALSE(parse_url("localhost:9")->tls);
-  const auto secure = parse_url("https://example.com/jobs");
+  EXPECT_EQ(parse_server_address("localhost:9")->url.port, 9);
+  EXPECT_FALSE(parse_server_address("localhost:9")->url.tls);
+  const auto secure = parse_server_address("https://example.com/jobs");
   ASSERT_TRUE(secure);
-  EXPECT_TRUE(secure->tls);
-  EXPECT_EQ(secure->authority(), "example.com:443");
-  EXPECT_EQ(parse_url("https://example.com:8443")->port, 8443);
+  EXPECT_TRUE(secure->url.tls);
+  EXPECT_EQ(secure->url.host_and_port(), "example.com:443");
+  EXPECT_EQ(parse_server_address("https://example.com:8443")->url.port, 8443);
 }
 
-TEST(Url, Refuses) {
+TEST(ServerAddress, Refuses) {
   for (const char* text :
        {"", "https://", "https://http://x", "ftp://x", "http://", "http://x:0", "http://x:99999",
         "http://x:a", "http://a b", "http://x/?q", "http://x\r\nEvil: 1", "http://me@x"})
-    EXPECT_FALSE(parse_url(text)) << text;
-}
-
-TEST(Url, EncodesNames) {
-  EXPECT_EQ(encoded("emails.send-1_~"), "emails.send-1_~");
-  EXPECT_EQ(encoded("mail/eu é"), "mail%2Feu%20%C3%A9");
+    EXPECT_FALSE(parse_server_address(text)) << text;
 }
 
 TEST(Events, ComeInPiecesOfAnySize) {

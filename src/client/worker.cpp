@@ -132,8 +132,14 @@ Result<void> Context::log(const std::string& message, const std::string& level) 
   return {};
 }
 
-void Worker::State::note(const std::string& text) const {
+void Worker::State::note(const std::string& text) {
+  const std::lock_guard lock(note_mutex);
   if (options.on_note) options.on_note(text);
+}
+
+void Worker::State::end_notes() {
+  const std::lock_guard lock(note_mutex);
+  options.on_note = nullptr;
 }
 
 Outcome Worker::State::call_handler(Context& context, const std::string& queue) {
@@ -207,10 +213,17 @@ void Worker::State::report(Context::Running& own, const Outcome& outcome, bool p
 }
 
 void Worker::State::do_job(const std::shared_ptr<Context::Running>& own) {
+  const auto is_over = [&] { return own->abandoned || own->stop == Stop::lost; };
   Context context(client, *own);
-  const Outcome outcome = call_handler(context, own->job.queue);
   std::unique_lock inner(own->mutex);
-  const bool silent = own->abandoned || own->stop == Stop::lost;
+  Outcome outcome;
+  // What was lost while it waited for a thread is somebody else's, and not begun here.
+  if (!is_over()) {
+    inner.unlock();
+    outcome = call_handler(context, own->job.queue);
+    inner.lock();
+  }
+  const bool silent = is_over();
   const bool unsent = !own->checkpoint.empty() || !own->progress.empty();
   own->settled = !silent;
   inner.unlock();
@@ -225,17 +238,20 @@ void Worker::State::do_job(const std::shared_ptr<Context::Running>& own) {
   freed.notify_all();
 }
 
-void Worker::State::work_loop() {
+void Worker::State::work_loop(std::size_t number) {
   std::unique_lock lock(mutex);
   while (true) {
     work.wait(lock, [&] { return !waiting.empty() || ended; });
     if (waiting.empty()) break;
     const auto next = std::move(waiting.front());
     waiting.pop_front();
+    ++threads_in_jobs;
     lock.unlock();
     do_job(next);
     lock.lock();
+    --threads_in_jobs;
   }
+  threads[number].done = true;
   --threads_alive;
   freed.notify_all();
 }
@@ -306,7 +322,7 @@ Result<int> Worker::State::fetch(int count) {
 }
 
 Worker::Worker(Client& client, WorkerOptions options)
-    : state_(std::make_shared<State>(client, std::move(options))) {
+    : state_(std::make_shared<State>(client.share(), std::move(options))) {
   WorkerOptions& o = state_->options;
   if (o.hostname.empty()) o.hostname = machine();
   if (o.id.empty())
@@ -317,6 +333,11 @@ Worker::Worker(Client& client, WorkerOptions options)
 Worker::~Worker() = default;
 
 const std::string& Worker::id() const { return state_->options.id; }
+
+int Worker::handlers_left() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->threads_in_jobs;
+}
 
 void Worker::handle(std::string queue, Handler handler) {
   state_->handlers.emplace_back(std::move(queue), std::move(handler));

@@ -66,7 +66,8 @@ enum class Stop {
   lost,       ///< the lease is somebody else's: stop at once, nothing will be reported
 };
 
-/// What a handler sees of its job. Lives as long as the handler runs; used by its thread.
+/// What a handler sees of its job. Lives as long as the handler runs, even if that is longer than
+/// the Worker and its Client live; used by its thread.
 class Context {
  public:
   const Job& job() const;
@@ -102,10 +103,16 @@ struct WorkerOptions {
   int max_jobs = 0;             ///< return after so many; 0: never
   bool stop_when_idle = false;  ///< return once there is nothing to fetch
   /// Troubles that it lives with: a server that cannot be reached, a report that was refused.
+  /// Called by several threads, one at a time, and never after run() has returned.
   std::function<void(const std::string&)> on_note;
 };
 
 /// stop() and abort() may be called from any thread; the rest is for one.
+///
+/// It shares the client's connections and does not refer to the Client itself. A handler that has
+/// not returned `grace` after it was told to stop is left behind: run() returns, and the handler's
+/// thread owns all it needs of the worker until it ends. What the handler itself refers to must
+/// outlive it, so capture by value or by shared_ptr, or see handlers_left().
 class Worker {
  public:
   Worker(Client& client, WorkerOptions options);
@@ -115,15 +122,19 @@ class Worker {
 
   /// A queue or a glob; the first that fits a job's queue takes it.
   void handle(std::string queue, Handler handler);
-  /// Works until stop(). An error means that the server will not have this worker (a wrong key, a
-  /// malformed queue name); a server that is away is waited for, but not with stop_when_idle. With
-  /// that or max_jobs it is also an error that an outcome could not be reported.
+  /// Works until stop(); to be called once. An error means that the server will not have this
+  /// worker (a wrong key, a malformed queue name); a server that is away is waited for, but not
+  /// with stop_when_idle. With that or max_jobs it is also an error that an outcome could not be
+  /// reported.
   Result<void> run();
   void stop();
   /// At once: handlers are told that their leases are lost, nothing more is reported, and run()
   /// gives Failure::interrupted.
   void abort();
   const std::string& id() const;
+  /// Handlers that run now; after run() has returned, those that were left behind. While there are
+  /// any, a program that has static objects they use ends by std::_Exit rather than by return.
+  int handlers_left() const;
 
   struct State;
 

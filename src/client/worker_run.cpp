@@ -1,5 +1,6 @@
 // The life of a worker from its first fetch to its last report.
 #include <algorithm>
+#include <system_error>
 
 #include "client/url.hpp"
 #include "client/worker_state.hpp"
@@ -84,55 +85,103 @@ void end_the_rest(Worker::State& state) {
   for (const auto& each : left) state.report(*each, Outcome::shutdown(), false);
 }
 
+/// The threads keep the state alive: a handler that never returns outlives run() and the Worker.
+Result<void> start_threads(const std::shared_ptr<Worker::State>& state, std::thread& beats) {
+  const auto count = static_cast<std::size_t>(state->options.concurrency);
+  const std::lock_guard lock(state->mutex);
+  try {
+    state->threads.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      state->threads[i].thread = std::thread([state, i] { state->work_loop(i); });
+      ++state->threads_alive;
+    }
+    beats = std::thread([state] { state->beat_loop(); });
+  } catch (const std::system_error& error) {
+    return std::unexpected(
+        Error{.failure = Failure::settings,
+              .code = "no_threads",
+              .message = std::string("the machine gives no more threads: ") + error.what(),
+              .hint = "Ask for a smaller concurrency."});
+  }
+  return {};
+}
+
+/// Ends the threads: those that wait for jobs are joined. One whose handler does not return is left
+/// to it; it owns what it uses, and ends when the handler does.
+void end_threads(Worker::State& state, std::thread& beats) {
+  std::unique_lock lock(state.mutex);
+  state.ended = true;
+  state.waiting
+      .clear();  // reported for already, or lost: a thread that is late must not begin them
+  state.work.notify_all();
+  state.beat.notify_all();
+  state.freed.wait(lock, [&] { return state.threads_alive == state.threads_in_jobs; });
+  auto threads = std::exchange(state.threads, {});
+  state.threads.resize(threads.size());  // for those that are late to say that they are done
+  lock.unlock();
+  for (auto& each : threads) {
+    if (!each.thread.joinable()) continue;  // never started
+    if (each.done)
+      each.thread.join();
+    else
+      each.thread.detach();
+  }
+  if (beats.joinable()) beats.join();
+}
+
+/// What run() gives, once nothing more will be fetched or begun.
+Result<void> verdict(Worker::State& state, Result<void> outcome) {
+  const std::lock_guard lock(state.mutex);
+  const bool few = state.options.max_jobs > 0 || state.options.stop_when_idle;
+  const bool untold = std::any_of(state.running.begin(), state.running.end(), [](const auto& each) {
+    const std::lock_guard inner(each.second->mutex);
+    return each.second->settled;
+  });
+  if (outcome && few && state.unreported) outcome = std::unexpected(*state.unreported);
+  if (outcome && untold)
+    outcome = std::unexpected(Error{.failure = Failure::unreachable,
+                                    .message = "ended before all outcomes could be reported"});
+  if (state.cut_short)
+    outcome = std::unexpected(
+        Error{.failure = Failure::interrupted, .message = "ended before its jobs did"});
+  return outcome;
+}
+
+/// Waits for the jobs that run, as long as they may take.
+void drain(Worker::State& state) {
+  std::unique_lock lock(state.mutex);
+  const auto drained = [&] { return state.running.empty() || state.aborted; };
+  // Whoever is not asked to stop may finish what it has.
+  if (!state.stopping) state.freed.wait(lock, [&] { return drained() || state.stopping; });
+  state.freed.wait_for(lock, state.options.drain, drained);
+  const bool left = !state.running.empty() && !state.aborted;
+  lock.unlock();
+  if (left) end_the_rest(state);
+  lock.lock();
+  if (state.aborted)
+    state.freed.wait_for(lock, state.options.grace, [&] { return state.running.empty(); });
+}
+
 }  // namespace
 
 Result<void> Worker::run() {
   const auto state = state_;
-  state->threads_alive = state->options.concurrency;
-  // The threads keep the state alive: a handler that never returns outlives this call.
-  for (int i = 0; i < state->options.concurrency; ++i)
-    std::thread([state] { state->work_loop(); }).detach();
-  std::thread beats([state] { state->beat_loop(); });
-
+  std::thread beats;
+  if (auto started = start_threads(state, beats); !started) {
+    end_threads(*state, beats);
+    return started;
+  }
   auto outcome = fetch_loop(*state);
-
-  std::unique_lock lock(state->mutex);
-  const auto drained = [&] { return state->running.empty() || state->aborted; };
-  // Whoever is not asked to stop may finish what it has.
-  if (!state->stopping) state->freed.wait(lock, [&] { return drained() || state->stopping; });
-  state->freed.wait_for(lock, state->options.drain, drained);
-  const bool left = !state->running.empty() && !state->aborted;
-  lock.unlock();
-  if (left) end_the_rest(*state);
-  lock.lock();
-  if (state->aborted)
-    state->freed.wait_for(lock, state->options.grace, [&] { return state->running.empty(); });
-  state->ended = true;
-  state->work.notify_all();
-  state->beat.notify_all();
-  const bool clean = state->running.empty();
-  const bool few = state->options.max_jobs > 0 || state->options.stop_when_idle;
-  const bool untold =
-      std::any_of(state->running.begin(), state->running.end(), [](const auto& each) {
-        const std::lock_guard inner(each.second->mutex);
-        return each.second->settled;
-      });
-  if (outcome && few && state->unreported) outcome = std::unexpected(*state->unreported);
-  if (outcome && untold)
-    outcome = std::unexpected(Error{.failure = Failure::unreachable,
-                                    .message = "ended before all outcomes could be reported"});
-  if (state->cut_short)
-    outcome = std::unexpected(
-        Error{.failure = Failure::interrupted, .message = "ended before its jobs did"});
-  if (clean) state->freed.wait(lock, [&] { return state->threads_alive == 0; });
-  lock.unlock();
-  beats.join();
+  drain(*state);
+  outcome = verdict(*state, std::move(outcome));
+  end_threads(*state, beats);
   // It says good-bye; a server that does not hear it notices by the silence.
   const auto gone = state->client.send({.method = "DELETE",
                                         .target = "/api/v1/workers/" + encoded(state->options.id),
                                         .timeout = milliseconds(1000)});
   if (!gone && gone.error().status != 404 && gone.error().status != 403)
     state->note("leaving: " + gone.error().message);
+  state->end_notes();
   return outcome;
 }
 

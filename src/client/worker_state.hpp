@@ -36,10 +36,19 @@ struct Context::Running {
   void tell(Stop reason);
 };
 
+/// Owned together by the Worker and by every thread that runs handlers: a handler that does not
+/// return keeps alive all that it can reach through its Context, the connections included.
 struct Worker::State {
-  State(Client& given, WorkerOptions wanted) : client(given), options(std::move(wanted)) {}
+  State(Client shared, WorkerOptions wanted)
+      : client(std::move(shared)), options(std::move(wanted)) {}
 
-  Client& client;
+  /// A thread that runs handlers, one after the other.
+  struct HandlerThread {
+    std::thread thread;
+    bool done = false;  ///< it touches nothing any more, and can be joined without waiting
+  };
+
+  Client client;
   WorkerOptions options;
   std::vector<std::pair<std::string, Handler>> handlers;
   Interrupt interrupt;
@@ -50,7 +59,9 @@ struct Worker::State {
   std::condition_variable beat;
   std::deque<std::shared_ptr<Context::Running>> waiting;
   std::map<std::string, std::shared_ptr<Context::Running>> running;  ///< waiting ones too
-  int threads_alive = 0;
+  std::vector<HandlerThread> threads;
+  int threads_alive = 0;    ///< started, and not done
+  int threads_in_jobs = 0;  ///< of these, in a handler or reporting for one
   int claimed = 0;
   bool introduced = false;  ///< of the fetching thread
   std::atomic<bool> beat_asked = false;
@@ -60,12 +71,16 @@ struct Worker::State {
   bool ended = false;
   std::optional<Error> unreported;  ///< why an outcome could not be reported, the latest
 
+  std::mutex note_mutex;  ///< held while on_note runs; taken last
+
   // worker.cpp
-  void note(const std::string& text) const;
+  void note(const std::string& text);
+  /// From here on on_note is not called: what it refers to may go when run() returns.
+  void end_notes();
   Result<void> introduce();
   Result<int> fetch(int count);
   void accept(const Document& answer);
-  void work_loop();
+  void work_loop(std::size_t number);
   void do_job(const std::shared_ptr<Context::Running>& own);
   Outcome call_handler(Context& context, const std::string& queue);
   void report(Context::Running& own, const Outcome& outcome, bool patient);

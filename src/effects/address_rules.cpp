@@ -3,28 +3,18 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <optional>
+#include <cstdint>
+#include <iterator>
 #include <utility>
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 namespace jobbie::effects {
 namespace {
 
-constexpr std::array<std::uint8_t, 12> kV4Prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-constexpr unsigned kV4Bits = 96;  ///< of the prefix
+using net::Address;
+using net::parse_address;
 
-std::optional<Address> parse_address(const std::string& text) {
-  Address address;
-  if (inet_pton(AF_INET6, text.c_str(), address.bytes.data()) == 1) return address;
-  std::copy(kV4Prefix.begin(), kV4Prefix.end(), address.bytes.begin());
-  if (inet_pton(AF_INET, text.c_str(), address.bytes.data() + kV4Prefix.size()) == 1)
-    return address;
-  return std::nullopt;
-}
+/// Of the prefix that makes IPv6 addresses of IPv4 addresses.
+constexpr unsigned kV4Bits = 96;
 
 bool is_within(const Address& address, const Address& block, unsigned bits) {
   const unsigned whole = bits / 8;
@@ -70,25 +60,6 @@ std::string lower_case(std::string_view text) {
 
 }  // namespace
 
-bool Address::is_v4() const {
-  return std::equal(kV4Prefix.begin(), kV4Prefix.end(), bytes.begin());
-}
-
-Address Address::from(const sockaddr& socket_address) {
-  Address out;
-  if (socket_address.sa_family == AF_INET6) {
-    sockaddr_in6 v6{};
-    std::memcpy(&v6, &socket_address, sizeof(v6));
-    std::memcpy(out.bytes.data(), &v6.sin6_addr, out.bytes.size());
-  } else if (socket_address.sa_family == AF_INET) {
-    sockaddr_in v4{};
-    std::memcpy(&v4, &socket_address, sizeof(v4));
-    std::copy(kV4Prefix.begin(), kV4Prefix.end(), out.bytes.begin());
-    std::memcpy(out.bytes.data() + kV4Prefix.size(), &v4.sin_addr, sizeof(v4.sin_addr));
-  }
-  return out;
-}
-
 bool is_public(const Address& address) {
   if (address.is_v4())
     return std::none_of(std::begin(kReservedV4), std::end(kReservedV4),
@@ -107,7 +78,7 @@ base::Result<void> AllowList::add(std::string_view text) {
         .message = "\"" + std::string(text) + "\" is no host, address or block of addresses"});
   };
   const auto slash = text.find('/');
-  const auto address = parse_address(std::string(text.substr(0, slash)));
+  const auto address = parse_address(text.substr(0, slash));
   if (!address) {
     if (slash != std::string_view::npos || text.empty() || text.find(' ') != std::string_view::npos)
       return wrong();

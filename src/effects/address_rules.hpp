@@ -5,39 +5,29 @@
 // operator, and the connection goes to an address that was checked, not to the name again.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
-
-struct sockaddr;
+#include "net/address.hpp"
 
 namespace jobbie::effects {
 
-/// IPv4 addresses are kept as the IPv6 addresses that stand for them.
-struct Address {
-  std::array<std::uint8_t, 16> bytes{};
-  [[nodiscard]] bool is_v4() const;
-  static Address from(const sockaddr& socket_address);
-};
-
 /// Nothing between the two: not private, loopback, link-local (where clouds keep their metadata),
 /// shared, multicast, documentation or otherwise reserved; embedded IPv4 addresses count as such.
-[[nodiscard]] bool is_public(const Address& address);
+[[nodiscard]] bool is_public(const net::Address& address);
 
 /// What the operator allows beyond that.
 class AllowList {
  public:
   /// A host name, an address, or a block as `10.1.0.0/16`.
-  base::Result<void> add(std::string_view text);
-  [[nodiscard]] bool allows(std::string_view host, const Address& address) const;
+  [[nodiscard]] base::Result<void> add(std::string_view text);
+  [[nodiscard]] bool allows(std::string_view host, const net::Address& address) const;
 
  private:
   struct Block {
-    Address address;
+    net::Address address;
     unsigned bits = 0;
   };
   std::vector<std::string> hosts_;  ///< in lower case

@@ -3,20 +3,15 @@
 
 #include <string>
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 
 namespace jobbie::effects {
 namespace {
 
-Address address(const std::string& text) {
-  sockaddr_in6 v6{.sin6_family = AF_INET6};
-  if (inet_pton(AF_INET6, text.c_str(), &v6.sin6_addr) == 1)
-    return Address::from(reinterpret_cast<const sockaddr&>(v6));
-  sockaddr_in v4{.sin_family = AF_INET};
-  EXPECT_EQ(inet_pton(AF_INET, text.c_str(), &v4.sin_addr), 1) << text;
-  return Address::from(reinterpret_cast<const sockaddr&>(v4));
+net::Address address(const std::string& text) {
+  const auto parsed = net::parse_address(text);
+  EXPECT_TRUE(parsed) << text;
+  return parsed.value_or(net::Address{});
 }
 
 TEST(AddressRules, OnlyPublicAddressesArePublic) {

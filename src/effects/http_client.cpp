@@ -1,104 +1,89 @@
-// The request as text, and the first line of the answer.
+// What is asked of the network, and its failures by the codes that users see.
 #include "effects/http_client.hpp"
 
-#include <array>
-#include <charconv>
-#include <mutex>
-
-#include <fmt/format.h>
-#include <openssl/ssl.h>
-
-#include "base/check.hpp"
-#include "effects/connection.hpp"
+#include "net/http.hpp"
 
 namespace jobbie::effects {
 namespace {
 
-constexpr std::size_t kMostHeadBytes = std::size_t{16} << 10;
+constexpr net::HttpLimits kLimits{.head_bytes = std::size_t{16} << 10, .body_bytes = 0};
 
-base::Error bad_answer() { return {.code = "bad_answer", .message = "what came back is not HTTP"}; }
-
-std::string head_of(const Post& post) {
-  std::string out = fmt::format(
-      "POST {} HTTP/1.1\r\nhost: {}\r\nuser-agent: jobbie\r\naccept: */*\r\nconnection: close\r\n"
-      "content-type: application/json\r\ncontent-length: {}\r\n",
-      post.url.target, post.url.authority(), post.body.size());
-  for (const auto& [name, value] : post.headers) out += fmt::format("{}: {}\r\n", name, value);
-  out += "\r\n";
-  return out;
-}
-
-/// `HTTP/1.1 204 …`: the number, or zero.
-int status_in(std::string_view head) {
-  constexpr std::string_view kStart = "HTTP/1.";
-  constexpr std::size_t kNumberAt = 9;
-  constexpr std::size_t kDigits = 3;
-  if (!head.starts_with(kStart) || head.size() < kNumberAt + kDigits || head[kNumberAt - 1] != ' ')
-    return 0;
-  int status = 0;
-  const auto* begin = head.data() + kNumberAt;
-  const auto [end, error] = std::from_chars(begin, begin + kDigits, status);
-  return error == std::errc{} && end == begin + kDigits ? status : 0;
-}
-
-/// The status of the final answer; those of the hundreds only announce it.
-base::Result<int> read_status(Connection& connection) {
-  std::string head;
-  std::array<char, 2048> part{};
-  for (;;) {
-    const auto end = head.find("\r\n\r\n");
-    if (end != std::string::npos) {
-      const int status = status_in(head);
-      if (status >= 200) return status;
-      if (status < 100) return std::unexpected(bad_answer());
-      head.erase(0, end + 4);
-      continue;
-    }
-    if (head.size() > kMostHeadBytes) return std::unexpected(bad_answer());
-    const auto got = connection.read(part.data(), part.size());
-    if (!got) return std::unexpected(got.error());
-    if (*got == 0) return std::unexpected(bad_answer());
-    head.append(part.data(), *got);
+std::string_view code_of(net::Failure failure) {
+  switch (failure) {
+    case net::Failure::unknown_host:
+      return "unknown_host";
+    case net::Failure::address_refused:
+      return "blocked_address";
+    case net::Failure::timed_out:
+      return "timeout";
+    case net::Failure::interrupted:
+      return "stopping";
+    case net::Failure::bad_ca_file:
+    case net::Failure::not_tls:
+    case net::Failure::handshake_failed:
+    case net::Failure::certificate_untrusted:
+    case net::Failure::certificate_wrong_name:
+    case net::Failure::certificate_not_current:
+      return "tls_failed";
+    case net::Failure::closed:
+    case net::Failure::not_http:
+    case net::Failure::malformed:
+    case net::Failure::too_large:
+      return "bad_answer";
+    case net::Failure::no_resources:
+    case net::Failure::connect_failed:
+    case net::Failure::bad_request:
+    case net::Failure::broken:
+      break;
   }
+  return "connect_failed";
+}
+
+std::unexpected<base::Error> not_delivered(const net::Error& error) {
+  return std::unexpected(
+      base::Error{.code = std::string(code_of(error.failure)), .message = error.message});
+}
+
+net::AddressCheck only_allowed(const AllowList& allow) {
+  return [&allow](std::string_view host, const net::Address& address) -> net::Result<void> {
+    if (is_public(address) || allow.allows(host, address)) return {};
+    return std::unexpected(net::Error{
+        .failure = net::Failure::address_refused,
+        .message = "the host has an address that is not public; the operator can allow it with "
+                   "--webhook-allow"});
+  };
+}
+
+net::HttpRequest request_of(const Post& post) {
+  net::HttpRequest request{.method = "POST",
+                           .target = post.url.target,
+                           .host = post.url.authority(),
+                           .headers = {{"user-agent", "jobbie"},
+                                       {"accept", "*/*"},
+                                       {"connection", "close"},
+                                       {"content-type", "application/json"}},
+                           .body = post.body};
+  for (const auto& [name, value] : post.headers)
+    request.headers.emplace_back(std::string(name), value);
+  return request;
 }
 
 }  // namespace
 
-/// Made when it is first needed: reading all certificates that the system trusts takes its time.
-struct HttpClient::Tls {
-  struct Free {
-    void operator()(SSL_CTX* used) const { SSL_CTX_free(used); }
-  };
-  std::once_flag made;
-  std::unique_ptr<SSL_CTX, Free> context;
+HttpClient::HttpClient(const AllowList& allow, net::Lookup lookup)
+    : dialer_({.tls = {}, .check = only_allowed(allow), .lookup = std::move(lookup)}) {}
 
-  SSL_CTX& get() {
-    std::call_once(made, [this] {
-      context.reset(SSL_CTX_new(TLS_client_method()));
-      JOBBIE_CHECK(context != nullptr);
-      SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
-      SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
-      // The certificates that the system trusts; SSL_CERT_FILE and SSL_CERT_DIR name others.
-      SSL_CTX_set_default_verify_paths(context.get());
-    });
-    return *context;
-  }
-};
-
-HttpClient::HttpClient(const AllowList& allow) : allow_(allow), tls_(std::make_unique<Tls>()) {}
-HttpClient::~HttpClient() = default;
-
-base::Result<int> HttpClient::send(const Post& post) const {
-  Connection connection(Connection::Clock::now() + post.timeout, stopping_);
-  if (auto opened = connection.open(post.url, allow_); !opened)
-    return std::unexpected(opened.error());
-  if (post.url.tls) {
-    if (auto secured = connection.secure(tls_->get(), post.url); !secured)
-      return std::unexpected(secured.error());
-  }
-  if (auto sent = connection.write(head_of(post)); !sent) return std::unexpected(sent.error());
-  if (auto sent = connection.write(post.body); !sent) return std::unexpected(sent.error());
-  return read_status(connection);
+base::Result<int> HttpClient::send(const Post& post) {
+  const auto deadline = net::Deadline::in(post.timeout, &stopping_);
+  auto connected = dialer_.connect(post.url, deadline);
+  if (!connected) return not_delivered(connected.error());
+  net::HttpConnection connection(std::move(*connected), kLimits);
+  const auto sent = connection.send(request_of(post), deadline);
+  // A receiver that refuses a body may answer before it has read it.
+  if (!sent && sent.error().failure != net::Failure::broken) return not_delivered(sent.error());
+  const auto head = connection.read_head(deadline);
+  if (!head) return not_delivered(sent ? head.error() : sent.error());
+  return head->status;
 }
 
 }  // namespace jobbie::effects

@@ -4,9 +4,7 @@
 // addresses let it, follows no redirects, and reads no more of an answer than its head.
 #pragma once
 
-#include <atomic>
 #include <chrono>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +13,8 @@
 #include "base/result.hpp"
 #include "base/url.hpp"
 #include "effects/address_rules.hpp"
+#include "net/dialer.hpp"
+#include "net/interrupt.hpp"
 
 namespace jobbie::effects {
 
@@ -29,21 +29,18 @@ struct Post {
 class HttpClient {
  public:
   /// `allow` must outlive it.
-  explicit HttpClient(const AllowList& allow);
-  ~HttpClient();
+  explicit HttpClient(const AllowList& allow, net::Lookup lookup = net::system_lookup);
 
   /// The status that came back, whatever it is. Codes of errors: `unknown_host`, `blocked_address`,
   /// `connect_failed`, `tls_failed`, `timeout`, `bad_answer`, `stopping`.
-  base::Result<int> send(const Post& post) const;
+  [[nodiscard]] base::Result<int> send(const Post& post);
 
   /// Ends what is under way within moments, and refuses what comes later.
-  void stop() { stopping_ = true; }
+  void stop() { stopping_.raise(); }
 
  private:
-  struct Tls;
-  const AllowList& allow_;
-  std::unique_ptr<Tls> tls_;
-  std::atomic<bool> stopping_ = false;
+  net::Dialer dialer_;
+  net::Interrupt stopping_;
 };
 
 }  // namespace jobbie::effects

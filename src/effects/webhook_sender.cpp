@@ -160,7 +160,7 @@ bool WebhookSender::report(call::Desk& desk, const command::SettleDelivery& sett
   }
 }
 
-command::SettleDelivery WebhookSender::attempt(const model::OutboxEntry& parcel) const {
+command::SettleDelivery WebhookSender::attempt(const model::OutboxEntry& parcel) {
   const auto& delivery = parcel.delivery;
   command::SettleDelivery settle{.delivery = delivery.id, .attempt = delivery.attempts};
   const auto fail = [&](const base::Error& error) {

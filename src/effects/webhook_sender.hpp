@@ -48,7 +48,7 @@ class WebhookSender {
   void watch();
   void send_parcels();
   /// The command that tells of an attempt.
-  command::SettleDelivery attempt(const model::OutboxEntry& parcel) const;
+  command::SettleDelivery attempt(const model::OutboxEntry& parcel);
   bool report(call::Desk& desk, const command::SettleDelivery& settle);
   void take(std::vector<model::OutboxEntry> due);
 

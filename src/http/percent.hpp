@@ -12,9 +12,6 @@ namespace jobbie::http {
 /// The bytes that `text` stands for. Nothing if an escape is cut off, not hexadecimal, or a NUL.
 std::optional<std::string> percent_decode(std::string_view text);
 
-/// `text` with everything encoded but letters, digits and `-._~`.
-std::string percent_encode(std::string_view text);
-
 /// A query's parameters in their order, decoded (`+` is a space). Nothing if one of them cannot be
 /// decoded, or if there are more than kMaxParameters.
 std::optional<std::vector<std::pair<std::string, std::string>>> query_parameters(

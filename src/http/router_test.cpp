@@ -76,11 +76,10 @@ TEST(Router, TellsRefusalsApart) {
   EXPECT_EQ(router.match(Method::get, deep).outcome, Match::Outcome::no_path);
 }
 
-TEST(Percent, DecodesAndEncodes) {
+TEST(Percent, Decodes) {
   EXPECT_EQ(percent_decode("a%2fb%C3%A4+"), "a/b\xC3\xA4+");
   EXPECT_FALSE(percent_decode("%4"));
   EXPECT_FALSE(percent_decode("%00"));
-  EXPECT_EQ(percent_encode("a/b c~"), "a%2Fb%20c~");
   const auto parameters = query_parameters("a=1&b=x+y%26&&c&=d&a=2");
   ASSERT_TRUE(parameters);
   const std::vector<std::pair<std::string, std::string>> expected = {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/check.hpp"
+#include "base/url.hpp"
 #include "http/percent.hpp"
 #include "http/transcript.hpp"
 
@@ -30,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   JOBBIE_CHECK(whole == pieces);
 
   if (const auto decoded = percent_decode(input))
-    JOBBIE_CHECK(percent_decode(percent_encode(*decoded)) ==
+    JOBBIE_CHECK(percent_decode(jobbie::base::percent_encode(*decoded)) ==
                  (decoded->find('\0') == std::string::npos ? decoded : std::nullopt));
   static_cast<void>(query_parameters(input));
   return 0;

@@ -1,13 +1,13 @@
 // An eventfd: poll() waits for it together with the socket.
-#include "client/interrupt.hpp"
+#include "net/interrupt.hpp"
 
+#include <cerrno>
 #include <cstdint>
-#include <poll.h>
 #include <unistd.h>
 
 #include <sys/eventfd.h>
 
-namespace jobbie::client {
+namespace jobbie::net {
 
 Interrupt::Interrupt() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
@@ -16,14 +16,12 @@ Interrupt::~Interrupt() {
 }
 
 void Interrupt::raise() const {
+  const int before = errno;  // whoever a signal handler interrupted may be about to look at it
+  raised_ = true;
   const std::uint64_t one = 1;
   // A full counter is raised already.
   [[maybe_unused]] const auto written = write(fd_, &one, sizeof one);
+  errno = before;
 }
 
-bool Interrupt::raised() const {
-  pollfd wait{.fd = fd_, .events = POLLIN, .revents = 0};
-  return poll(&wait, 1, 0) > 0;
-}
-
-}  // namespace jobbie::client
+}  // namespace jobbie::net
