@@ -40,7 +40,7 @@ std::string Core::audit_job(Slot slot, const Job& job) const {
   if ((job.state == State::waiting) != (job.placement && !job.placement->waiting_on.empty()))
     return fault("waiting and waiting_on disagree", job);
   if (ended) return {};
-  if (job.unique && job.unique->held && !lock_taken(job.queue, job.unique->spec.key.view()))
+  if (job.unique && job.unique->held && locks.find(job.queue, job.unique->spec.key.view()) == 0)
     return fault("its lock cannot be found", job);
   if (job.placement && !job.placement->group.empty() && job.group_slot() == 0)
     return fault("not in its group", job);

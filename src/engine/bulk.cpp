@@ -37,7 +37,7 @@ Reply Core::run(const command::StartBulk& c) {
       ++it;
       continue;
     }
-    removals.emplace_back(command::RemovedBulk{it->second.id});
+    changes.removed(command::RemovedBulk{it->second.id});
     changed_bulks.erase(it->first);
     it = bulks.erase(it);
   }

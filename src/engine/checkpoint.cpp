@@ -49,9 +49,10 @@ void Core::dump(const ItemSink& sink) const {
     if (group && group->paused) paused.emplace(group->name.view(), group.get());
   for (const auto& [name, group] : paused)
     sink(model::GroupRecord{.name = group->name, .paused = true});
-  std::map<std::uint64_t, const Batch*> unfinished;
-  for (const auto& [sequence, batch] : batches) unfinished.emplace(sequence, &batch);
-  for (const auto& [sequence, batch] : unfinished) sink(batch->record);
+  std::map<std::uint64_t, const model::BatchRecord*> unfinished;
+  batches.for_each(
+      [&](const model::BatchRecord& batch) { unfinished.emplace(batch.id.sequence(), &batch); });
+  for (const auto& [sequence, batch] : unfinished) sink(*batch);
   for (const auto& [sequence, schedule] : schedules) sink(schedule.record);
   std::map<std::string_view, const Worker*> known;
   for (const auto& [id, worker] : workers)

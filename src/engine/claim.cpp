@@ -297,7 +297,7 @@ void Core::claim_job(Slot slot, const command::Claim& c, Worker* worker, command
   // Records share the worker's own copy of its name.
   job.worker = worker != nullptr ? worker->record.spec.id : c.worker;
   job.hostname = c.hostname;
-  weigh(job.text_bytes, texts_footprint(job));
+  account.weigh(job.text_bytes, texts_footprint(job));
   const Details* detail = job.details.get();
   job.lease_duration = c.lease != Duration{}                              ? c.lease
                        : detail != nullptr && detail->lease != Duration{} ? detail->lease

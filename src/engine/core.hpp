@@ -22,17 +22,21 @@
 #include "command/command.hpp"
 #include "command/item.hpp"
 #include "command/reply.hpp"
+#include "engine/batches.hpp"
+#include "engine/change_log.hpp"
+#include "engine/dependents.hpp"
 #include "engine/ended_jobs.hpp"
 #include "engine/engine.hpp"
 #include "engine/idempotency_table.hpp"
 #include "engine/indexed_heap.hpp"
 #include "engine/job.hpp"
+#include "engine/locks.hpp"
+#include "engine/memory_account.hpp"
 #include "engine/options.hpp"
 #include "engine/queue_heads.hpp"
 #include "engine/queue_patterns.hpp"
 #include "engine/queue_state.hpp"
 #include "engine/sequence_index.hpp"
-#include "engine/sequence_list.hpp"
 #include "engine/slab.hpp"
 #include "model/limits.hpp"
 
@@ -42,17 +46,10 @@ using command::EventType;
 using command::Refusal;
 using command::Refused;
 using command::Reply;
-using Slot = std::uint32_t;
 
 struct TimerPosition {
   Slab<Job>* jobs = nullptr;
   std::uint32_t& operator()(std::uint32_t slot) const { return (*jobs)[slot].timer_position; }
-};
-
-/// A job by slot and sequence: the slot may have been given to another job since.
-struct JobRef {
-  Slot slot = 0;
-  std::uint64_t sequence = 0;
 };
 
 /// Ended jobs of one queue, state and minute whose count has changed.
@@ -236,8 +233,6 @@ class Core {
   // ------------------------------------------------------
   /// About how many bytes the state takes.
   [[nodiscard]] std::uint64_t memory() const;
-  /// Something takes `now` bytes, and took `known` when it was last weighed.
-  void weigh(std::uint32_t& known, std::size_t now);
   void weigh_new(Job& job);
   /// What of a job changes while it lives; touch() does it.
   void weigh_parts(Job& job);
@@ -257,21 +252,12 @@ class Core {
   Slot lock_holder(Slot queue, std::string_view key);
   /// The same for the key that a job asks for; 0 also if it asks for none.
   Slot lock_holder_of(const model::JobSpec& spec);
-  [[nodiscard]] std::uint64_t lock_hash(Slot queue, std::string_view key) const;
-  [[nodiscard]] bool lock_taken(Slot queue, std::string_view key) const;
-  void take_lock(Slot slot);
-  void release_lock(Slot slot);
-  /// The table's part of taking and releasing, also for a move to another queue.
-  void link_lock(Slot slot);
-  void unlink_lock(Slot slot);
+  void release_lock(Slot slot) { locks.release(slot, queue_of(jobs[slot])); }
 
   // ---- batches and dependencies (batches.cpp, dependencies.cpp)
   // -----------------------------------
-  base::BatchId begin_batch(const command::BatchSpec& spec);
-  void join_batch(Job& job, base::BatchId batch);
-  void end_of_batch_members();
+  base::BatchId open_batch(const command::BatchSpec& spec);
   void count_in_batch(Job& job, bool succeeded);
-  void batch_changed(Batch& batch);
   void finish_batches();
   void wait_for(Slot slot, JobId dependency);
   void stop_waiting(Slot slot);
@@ -445,9 +431,6 @@ class Core {
   void plan_schedule(Schedule& schedule, Instant after);
   void sweep_ended();
   void forget_swept(const std::set<Slot>& swept);
-  void tell_swept(const Queue& queue, State state, Instant before);
-  /// Whether a record that the port gave has been removed since the last drain.
-  [[nodiscard]] bool is_gone(const model::JobRecord& record) const;
   void add_idempotent(model::IdempotencyRecord record);
   void forget_idempotent(const IdempotencyName& name);
   [[nodiscard]] std::optional<Refusal> room_for_idempotent(base::KeyId scope) const;
@@ -486,11 +469,13 @@ class Core {
   std::size_t work_left = 0;     ///< of that
   Outcome* outcome = nullptr;
 
+  MemoryAccount account;  ///< of jobs, batches, schedules and workers
+  ChangeLog changes;
+
   Slab<Job> jobs;
   SequenceIndex index;  ///< sequence → slot, also of ended jobs that are not drained
   IndexedHeap<TimerKey, TimerPosition> timers{TimerPosition{&jobs}};
   std::size_t live = 0;
-  std::uint64_t held_bytes = 0;  ///< of jobs, batches, schedules and workers
 
   std::vector<std::unique_ptr<Queue>> queues;  ///< by slot; slot 0 is nobody
   QueueHeads heads;                            ///< of queues, by slot
@@ -511,11 +496,9 @@ class Core {
   std::vector<Slot> free_groups;
   TextMap<Slot> group_names{0, TextHash{options.hash_seed}};
 
-  ScatteredIndex locks;  ///< 48 bits of hash(queue, key) → first job of the chain
-  std::unordered_map<std::uint64_t, Batch> batches;  ///< unfinished, by sequence
-  std::vector<std::uint64_t> batches_at_zero;
-  std::uint64_t open_batch = 0;  ///< being filled: it cannot finish yet
-  std::unordered_map<std::uint64_t, SequenceList> dependents;  ///< job → who waits for it
+  Locks locks{jobs, options.hash_seed};
+  Batches batches{account};
+  Dependents dependents;
 
   std::map<std::uint64_t, Schedule> schedules;  ///< by sequence
   TextMap<std::uint64_t> schedule_names{0, TextHash{options.hash_seed}};
@@ -551,29 +534,19 @@ class Core {
 
   // ---- what has changed since the last drain (changes.cpp)
   // ----------------------------------------
-  std::vector<JobRef> changed_jobs;
-  std::vector<JobRef> ended_jobs;  ///< ended and still in memory
-  std::vector<command::Change> removals;
-  /// What the port may still know although it is gone: removals that have not been drained.
-  std::unordered_set<std::uint64_t> removed_jobs;
-  std::vector<command::SweptJobs> swept_jobs;
   std::vector<Slot> changed_queues;
   std::vector<TallyRef> changed_tallies;
   std::set<std::tuple<std::string, bool, std::string>> changed_windows;  ///< (queue, keyed, key)
   std::vector<std::string> changed_groups;
-  std::vector<std::uint64_t> changed_batches;
-  std::vector<model::BatchRecord> finished_batches;
   std::vector<std::uint64_t> changed_schedules;
   std::vector<std::string> changed_workers;
   std::vector<std::pair<base::KeyId, Blob>> new_idempotency;  ///< scope and key
   std::set<std::uint64_t> changed_tasks;
-  std::vector<command::LoggedLines> logged_lines;
   std::set<std::uint64_t> changed_bulks;
   std::vector<std::uint64_t> changed_keys;
   std::set<std::uint64_t> changed_webhooks;
   std::set<std::uint64_t> changed_deliveries;
   std::vector<model::DeliveryRecord> ended_deliveries;
-  std::vector<model::AuditRecord> audited;
 
   // ---- the state hash (state_hash.cpp)
   // ------------------------------------------------------------

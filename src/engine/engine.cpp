@@ -40,12 +40,12 @@ void Core::apply(const command::Entry& entry, Outcome& out) {
     }
     caller = {};
     if (restricted_commands > 0) --restricted_commands;
-    if (!batches_at_zero.empty()) finish_batches();
+    if (batches.any_done()) finish_batches();
     if (tasks.empty()) continue;
     const auto revived = run_tasks();
     if (std::exchange(watched_task, 0) != 0)
       std::get<command::Done>(out.replies.back()).affected = revived;
-    if (!batches_at_zero.empty()) finish_batches();
+    if (batches.any_done()) finish_batches();
   }
   restricted_commands = 0;
   outcome = nullptr;
@@ -116,8 +116,8 @@ bool Engine::prepare(const command::Claim& claim, std::size_t& budget) {
 bool Engine::prepare_hash(std::size_t& budget) { return core_->hash_jobs(budget); }
 
 std::size_t Engine::undrained() const {
-  return core_->changed_jobs.size() + core_->removals.size() + core_->changed_queues.size() +
-         core_->changed_tallies.size() + core_->changed_workers.size() + core_->logged_lines.size();
+  return core_->changes.size() + core_->changed_queues.size() + core_->changed_tallies.size() +
+         core_->changed_workers.size();
 }
 
 std::size_t Engine::live_jobs() const { return core_->live; }
@@ -199,20 +199,15 @@ std::vector<model::GroupView> Engine::groups() const {
   return out;
 }
 
-bool Engine::is_removed(base::JobId id) const {
-  return core_->removed_jobs.contains(id.sequence());
-}
+bool Engine::is_removed(base::JobId id) const { return core_->changes.is_removed(id.sequence()); }
 
 const std::vector<command::SweptJobs>& Engine::undrained_sweeps() const {
-  return core_->swept_jobs;
+  return core_->changes.sweeps();
 }
 
 std::optional<model::BatchRecord> Engine::batch(base::BatchId id) const {
-  const auto found = core_->batches.find(id.sequence());
-  if (found != core_->batches.end() && found->second.record.id == id) return found->second.record;
-  for (const auto& record : core_->finished_batches)
-    if (record.id == id) return record;
-  return std::nullopt;
+  const auto* found = core_->batches.find(id);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 std::vector<model::ScheduleRecord> Engine::schedules() const {

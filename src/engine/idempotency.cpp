@@ -72,7 +72,7 @@ void Core::forget_idempotent(const IdempotencyName& name) {
   idempotency_digest -= idempotency_share(*found);
   const Blob key = found->key;  // `name` may be in the record
   const auto scope = found->scope;
-  removals.emplace_back(command::RemovedIdempotency{.key = key, .scope = scope});
+  changes.removed(command::RemovedIdempotency{.key = key, .scope = scope});
   idempotency.erase({scope, key.view()});
 }
 

@@ -128,7 +128,7 @@ Reply Core::run(const command::RecordAction& c) {
     record.outcome = Blob(command::to_string(refusal->code));
     break;
   }
-  audited.push_back(std::move(record));
+  changes.audited(std::move(record));
   return command::Done{};
 }
 
@@ -148,7 +148,7 @@ Reply Core::run(const command::CreateKey& c) {
   if (old == nullptr && api_keys.size() >= model::limits::kKeys)
     return refuse(Refused::limit_reached, "name", "there are too many keys");
   if (old != nullptr) {
-    removals.emplace_back(command::RemovedKey{old->id});
+    changes.removed(command::RemovedKey{old->id});
     api_keys.erase(old->id.sequence());
   }
   const auto sequence = meta.next_sequence++;
@@ -170,7 +170,7 @@ Reply Core::run(const command::RevokeKey& c) {
   if (last_admin)
     return refuse(Refused::wrong_state, "key_id",
                   "this is the last key with the scope admin: make another one first");
-  removals.emplace_back(command::RemovedKey{c.key});
+  changes.removed(command::RemovedKey{c.key});
   api_keys.erase(found);
   ++keys_revision;
   return command::Done{.affected = 1};

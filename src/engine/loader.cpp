@@ -98,13 +98,9 @@ base::Result<void> Loader::Pending::take(model::GroupRecord record) {
 }
 
 base::Result<void> Loader::Pending::take(model::BatchRecord record) {
-  const auto sequence = record.id.sequence();
   core->expect_jobs_in(record.callback_queue);
-  const auto [entry, fresh] = core->batches.try_emplace(sequence);
-  if (record.pending == 0 || !fresh)
+  if (record.pending == 0 || !core->batches.restore(std::move(record)))
     return std::unexpected(contradiction("a batch occurs twice or is finished"));
-  entry->second.record = std::move(record);
-  core->weigh(entry->second.bytes, footprint(entry->second.record));
   return {};
 }
 
@@ -121,7 +117,7 @@ base::Result<void> Loader::Pending::take(model::ScheduleRecord record) {
   core->expect_jobs_in(record.spec.job.queue);
   const auto added =
       core->schedules.emplace(sequence, Schedule{std::move(record), *std::move(cron)}).first;
-  core->weigh(added->second.bytes, footprint(added->second.record));
+  core->account.weigh(added->second.bytes, footprint(added->second.record));
   return {};
 }
 
@@ -282,11 +278,9 @@ base::Result<void> Loader::Pending::place_job(const model::JobRecord& record) {
   if (!record.spec.group.empty()) core->enrol_in_group(slot);
   core->assign_keys(slot);
   if (record.holds_unique) {
-    if (core->lock_taken(job.queue, job.unique->spec.key.view()))
+    if (core->locks.find(job.queue, job.unique->spec.key.view()) != 0)
       return std::unexpected(contradiction("two jobs hold one unique key"));
-    job.unique->held = true;
-    job.unique->expires = record.unique_until;
-    core->link_lock(slot);
+    core->locks.restore(slot, queue, record.unique_until);
   }
   for (const JobId dependency : record.waiting_on) core->wait_for(slot, dependency);
   core->weigh_parts(job);

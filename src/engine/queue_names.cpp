@@ -54,7 +54,7 @@ std::string Core::audit_owners() const {
     if (!name.empty()) ++expected[std::string(name.view())];
   };
   for (const auto& [sequence, schedule] : schedules) expect(schedule.record.spec.job.queue);
-  for (const auto& [sequence, batch] : batches) expect(batch.record.callback_queue);
+  batches.for_each([&](const model::BatchRecord& batch) { expect(batch.callback_queue); });
   if (expected.size() != expected_queues.size()) return "expected queues: count drifted";
   for (const auto& [name, count] : expected_queues) {
     const auto found = expected.find(name);

@@ -40,7 +40,7 @@ void Core::plan_schedule(Schedule& schedule, Instant after) {
 }
 
 void Core::schedule_changed(Schedule& schedule) {
-  weigh(schedule.bytes, footprint(schedule.record));
+  account.weigh(schedule.bytes, footprint(schedule.record));
   if (schedule.changed) return;
   schedule.changed = true;
   changed_schedules.push_back(schedule.record.id.sequence());
@@ -180,8 +180,8 @@ Reply Core::run(const command::ScheduleCommand& c) {
     schedule_times.erase({schedule->record.next_run, c.schedule.sequence()});
   schedule_names.erase(std::string(spec.name.view()));
   expect_no_jobs_in(spec.job.queue);
-  removals.emplace_back(command::RemovedSchedule{c.schedule});
-  weigh(schedule->bytes, 0);
+  changes.removed(command::RemovedSchedule{c.schedule});
+  account.weigh(schedule->bytes, 0);
   schedules.erase(c.schedule.sequence());
   return reply;
 }

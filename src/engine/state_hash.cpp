@@ -76,7 +76,7 @@ std::uint64_t Core::state_hash() {
     if (queue) dump_queue(*queue, add);
   for (const auto& group : groups)
     if (group && group->paused) add(model::GroupRecord{.name = group->name, .paused = true});
-  for (const auto& [sequence, batch] : batches) add(batch.record);
+  batches.for_each(add);
   for (const auto& [sequence, schedule] : schedules) add(schedule.record);
   for (const auto& [id, worker] : workers)
     if (worker.known) add(worker.record);

@@ -39,7 +39,7 @@ void Core::restate(Worker& worker, const command::Claim& claim) {
   if (!claim.hostname.empty()) worker.record.spec.hostname = claim.hostname;
   worker.stated_roles = claim.roles;
   worker.stated_tags = claim.tags;
-  weigh(worker.bytes, footprint(worker));
+  account.weigh(worker.bytes, footprint(worker));
 }
 
 /// Whether to see the worker of this claim again would bring no news but the time.
@@ -56,7 +56,7 @@ Worker& Core::make_worker(std::string_view id) {
   const auto [entry, fresh] = workers.try_emplace(std::string(id));
   Worker& worker = entry->second;
   if (!fresh) return worker;
-  weigh(worker.bytes, footprint(worker));
+  account.weigh(worker.bytes, footprint(worker));
   if (free_workers.empty()) {
     worker.slot = static_cast<Slot>(worker_slots.size());
     worker_slots.push_back(&worker);
@@ -69,7 +69,7 @@ Worker& Core::make_worker(std::string_view id) {
 }
 
 void Core::drop_worker(Worker& worker, std::string_view id) {
-  weigh(worker.bytes, 0);
+  account.weigh(worker.bytes, 0);
   worker_slots[worker.slot] = nullptr;
   free_workers.push_back(worker.slot);
   workers.erase(workers.find(id));
@@ -80,7 +80,7 @@ Worker& Core::add_worker(model::WorkerRecord record) {
   record.active = worker.record.active;
   worker.record = std::move(record);
   worker.known = true;
-  weigh(worker.bytes, footprint(worker));
+  account.weigh(worker.bytes, footprint(worker));
   ++known_workers;
   expect_silence(worker);
   return worker;
@@ -119,7 +119,7 @@ void Core::end_holding(Job& job) {
 
 void Core::remove_worker(Worker& worker) {
   const Blob id = worker.record.spec.id;
-  removals.emplace_back(command::RemovedWorker{id});
+  changes.removed(command::RemovedWorker{id});
   emit(EventType::worker_left, nullptr, {}, id);
   --known_workers;
   const auto active = worker.record.active;
@@ -128,7 +128,7 @@ void Core::remove_worker(Worker& worker) {
   worker.record.active = active;
   worker.stated_roles.clear();
   worker.stated_tags.clear();
-  weigh(worker.bytes, footprint(worker));
+  account.weigh(worker.bytes, footprint(worker));
   worker.known = worker.changed = false;
 }
 
@@ -159,7 +159,7 @@ Reply Core::run(const command::RegisterWorker& c) {
     emit(EventType::worker_joined, nullptr, {}, c.worker.id);
   }
   worker->record.spec = c.worker;
-  weigh(worker->bytes, footprint(*worker));
+  account.weigh(worker->bytes, footprint(*worker));
   worker->record.last_seen = meta.now;
   worker->record.owner = caller;  // whoever may do everything takes it from its key
   worker_changed(*worker);
