@@ -9,7 +9,7 @@ command::Changes Core::drain_changes() {
   command::Changes out = changes.take_removals();
   shrink_tables();
   out.reserve(out.size() + 1 + changes.changed_jobs().size() + changed_queues.size() +
-              changed_tallies.size() + changed_workers.size());
+              changed_tallies.size() + workers.undrained());
   const auto add = [&](auto record) { out.emplace_back(command::Item(std::move(record))); };
   add(meta);
   drain_queues(out);
@@ -19,18 +19,8 @@ command::Changes Core::drain_changes() {
   }
   drain_jobs(out);
   batches.drain(out);
-  for (const auto sequence : std::exchange(changed_schedules, {})) {
-    const auto found = schedules.find(sequence);
-    if (found == schedules.end()) continue;
-    found->second.changed = false;
-    add(found->second.record);
-  }
-  for (const auto& id : std::exchange(changed_workers, {})) {
-    Worker* worker = find_worker(id);
-    if (worker == nullptr) continue;
-    worker->changed = false;
-    add(worker->record);
-  }
+  schedules.drain(out);
+  workers.drain(out);
   for (const auto& [scope, key] : std::exchange(new_idempotency, {}))
     if (const auto* found = idempotency.find({scope, key.view()})) add(*found);
   const auto numbers = std::exchange(changed_tasks, {});
@@ -122,8 +112,8 @@ void Core::shrink_tables() {
   dependents.shrink();
   shrink_table(queue_names);
   shrink_table(group_names);
-  shrink_table(workers);
-  shrink_table(schedule_names);
+  workers.shrink();
+  schedules.shrink();
 }
 
 }  // namespace jobbie::engine

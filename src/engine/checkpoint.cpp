@@ -53,9 +53,9 @@ void Core::dump(const ItemSink& sink) const {
   batches.for_each(
       [&](const model::BatchRecord& batch) { unfinished.emplace(batch.id.sequence(), &batch); });
   for (const auto& [sequence, batch] : unfinished) sink(*batch);
-  for (const auto& [sequence, schedule] : schedules) sink(schedule.record);
+  for (const auto& [sequence, schedule] : schedules.all()) sink(schedule.record);
   std::map<std::string_view, const Worker*> known;
-  for (const auto& [id, worker] : workers)
+  for (const auto& [id, worker] : workers.entries())
     if (worker.known) known.emplace(id, &worker);
   for (const auto& [id, worker] : known) sink(worker->record);
   idempotency.for_each([&](const model::IdempotencyRecord& record) { sink(record); });

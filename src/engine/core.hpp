@@ -36,8 +36,10 @@
 #include "engine/queue_heads.hpp"
 #include "engine/queue_patterns.hpp"
 #include "engine/queue_state.hpp"
+#include "engine/schedules.hpp"
 #include "engine/sequence_index.hpp"
 #include "engine/slab.hpp"
+#include "engine/workers.hpp"
 #include "model/limits.hpp"
 
 namespace jobbie::engine {
@@ -106,7 +108,6 @@ class Core {
   [[nodiscard]] std::string audit_job(Slot slot, const Job& job) const;
   [[nodiscard]] std::string audit_lists() const;
   [[nodiscard]] std::string audit_owners() const;
-  [[nodiscard]] bool audit_holder(const Job& job) const;
   [[nodiscard]] bool audit_head(const Queue& queue) const;
   [[nodiscard]] std::string audit_memory() const;
   void why_limits(const Job& job, std::vector<WhyReason>& reasons) const;
@@ -381,7 +382,8 @@ class Core {
   Slot first_queue(const command::Claim& c);
   /// Fills `candidates`; the queues that their blocks stand for.
   QueueSetView collect_candidates(const command::Claim& c);
-  void claim_job(Slot slot, const command::Claim& c, Worker* worker, command::ClaimedJob& out);
+  void claim_job(Slot slot, const command::Claim& c, const Worker* worker,
+                 command::ClaimedJob& out);
 
   // ---- the rest
   // -----------------------------------------------------------------------------------
@@ -407,28 +409,13 @@ class Core {
                                                        std::string_view field) const;
   std::optional<Reply> replay_idempotent(const command::Idempotency& idempotency);
   void remember_idempotent(const command::Idempotency& idempotency, const Reply& reply);
-  /// The worker's entry, made by its first claim; null: anonymous, or unknown and not claiming.
-  Worker* see_worker(const Blob& id, const command::Claim* claim);
-  void restate(Worker& worker, const command::Claim& claim);
-  bool knows_worker(const command::Claim& c, Instant since, base::KeyId key);
-  [[nodiscard]] Worker* find_worker(std::string_view id);
-  Worker& add_worker(model::WorkerRecord record);
-  void expect_silence(const Worker& worker);
-  void worker_changed(Worker& worker);
-  void remove_worker(Worker& worker);
-  /// The entry of a worker, made if need be: it may be one that is not known.
-  Worker& make_worker(std::string_view id);
-  void drop_worker(Worker& worker, std::string_view id);
-  /// Counts an active job with its worker; `worker` null: to be looked up.
-  void begin_holding(Job& job, Worker* worker);
-  void end_holding(Job& job);
+  /// As Workers::see, and tells of one that has joined.
+  const Worker* see_worker(const Blob& id, const command::Claim* claim);
+  void remove_worker(const Blob& id);
   void fire_schedules();
-  void fire_schedule(Schedule& schedule, Instant due, std::size_t& budget);
-  void schedule_changed(Schedule& schedule);
+  void fire_schedule(const Schedule& schedule, std::size_t& budget);
   [[nodiscard]] command::ScheduleReply show_schedule(const Schedule& schedule) const;
-  Schedule* find_schedule(ScheduleId id);
-  JobId run_schedule(Schedule& schedule, Instant nominal);
-  void plan_schedule(Schedule& schedule, Instant after);
+  JobId run_schedule(const Schedule& schedule, Instant nominal);
   void sweep_ended();
   void forget_swept(const std::set<Slot>& swept);
   void add_idempotent(model::IdempotencyRecord record);
@@ -500,15 +487,8 @@ class Core {
   Batches batches{account};
   Dependents dependents;
 
-  std::map<std::uint64_t, Schedule> schedules;  ///< by sequence
-  TextMap<std::uint64_t> schedule_names{0, TextHash{options.hash_seed}};
-  std::set<std::pair<Instant, std::uint64_t>> schedule_times;
-
-  TextMap<Worker> workers{0, TextHash{options.hash_seed}};
-  std::vector<Worker*> worker_slots;  ///< entries of `workers` by slot; slot 0 is nobody
-  std::vector<Slot> free_workers;
-  std::size_t known_workers = 0;
-  Instant workers_checked_at = base::kNever;  ///< no worker has been silent long enough before
+  Schedules schedules{account, options.hash_seed};
+  Workers workers{account, options.hash_seed};
 
   IdempotencyTable idempotency{options.hash_seed};
   std::uint64_t idempotency_digest = 0;
@@ -538,8 +518,6 @@ class Core {
   std::vector<TallyRef> changed_tallies;
   std::set<std::tuple<std::string, bool, std::string>> changed_windows;  ///< (queue, keyed, key)
   std::vector<std::string> changed_groups;
-  std::vector<std::uint64_t> changed_schedules;
-  std::vector<std::string> changed_workers;
   std::vector<std::pair<base::KeyId, Blob>> new_idempotency;  ///< scope and key
   std::set<std::uint64_t> changed_tasks;
   std::set<std::uint64_t> changed_bulks;

@@ -15,7 +15,6 @@ Refusal refuse(Refused code, std::string_view field, std::string_view message) {
 Core::Core(EndedJobs& ended, const Options& given) : ended_port(ended), options(given) {
   queues.emplace_back();
   heads.add();
-  worker_slots.emplace_back();
   groups.emplace_back();
 }
 
@@ -106,7 +105,7 @@ bool Engine::is_idle_claim(const command::Command& command, base::Instant since,
                            base::KeyId key) const {
   const auto* claim = std::get_if<command::Claim>(&command);
   return claim != nullptr && !command::validate(command) && core_->has_nothing_for(*claim) &&
-         core_->knows_worker(*claim, since, key);
+         core_->workers.is_as_known(*claim, since, key);
 }
 
 bool Engine::prepare(const command::Claim& claim, std::size_t& budget) {
@@ -117,7 +116,7 @@ bool Engine::prepare_hash(std::size_t& budget) { return core_->hash_jobs(budget)
 
 std::size_t Engine::undrained() const {
   return core_->changes.size() + core_->changed_queues.size() + core_->changed_tallies.size() +
-         core_->changed_workers.size();
+         core_->workers.undrained();
 }
 
 std::size_t Engine::live_jobs() const { return core_->live; }
@@ -187,7 +186,7 @@ command::SetLimits Engine::limits() const {
           .idempotency_keys_per_key = core_->meta.max_idempotency_keys_per_key};
 }
 std::uint64_t Engine::keys_revision() const { return core_->keys_revision; }
-std::size_t Engine::worker_count() const { return core_->known_workers; }
+std::size_t Engine::worker_count() const { return core_->workers.count(); }
 
 std::vector<model::GroupView> Engine::groups() const {
   std::vector<model::GroupView> out;
@@ -212,7 +211,7 @@ std::optional<model::BatchRecord> Engine::batch(base::BatchId id) const {
 
 std::vector<model::ScheduleRecord> Engine::schedules() const {
   std::vector<model::ScheduleRecord> out;
-  for (const auto& [sequence, schedule] : core_->schedules) out.push_back(schedule.record);
+  for (const auto& [sequence, schedule] : core_->schedules.all()) out.push_back(schedule.record);
   return out;
 }
 
@@ -245,7 +244,7 @@ std::vector<model::KeyRecord> Engine::keys() const {
 
 std::vector<model::WorkerRecord> Engine::workers() const {
   std::vector<model::WorkerRecord> out;
-  for (const auto& [id, worker] : core_->workers)
+  for (const auto& [id, worker] : core_->workers.entries())
     if (worker.known) out.push_back(worker.record);
   std::sort(out.begin(), out.end(),
             [](const auto& a, const auto& b) { return a.spec.id.view() < b.spec.id.view(); });

@@ -122,8 +122,8 @@ std::string Core::audit_memory() const {
   });
   if (!found.empty()) return found;
   batches.for_each([&](const model::BatchRecord& batch) { bytes += footprint(batch); });
-  for (const auto& [sequence, schedule] : schedules) bytes += footprint(schedule.record);
-  for (const auto& [id, worker] : workers) bytes += footprint(worker);
+  for (const auto& [sequence, schedule] : schedules.all()) bytes += footprint(schedule.record);
+  for (const auto& [id, worker] : workers.entries()) bytes += footprint(worker);
   if (bytes != account.bytes())
     return fmt::format("{} bytes held, counted {}", bytes, account.bytes());
   return idempotency.audit() ? std::string() : "the table of idempotency keys is broken";

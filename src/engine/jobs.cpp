@@ -152,7 +152,7 @@ void Core::set_state(Slot slot, State to) {
   if (from == State::pending) leave_lane(slot);
   if (from == State::active) {
     count_active(slot, false);
-    end_holding(job);
+    workers.end_holding(job);
     job.lease_expires_at = {};
     if (queue.settings.draining && queue.counts[static_cast<std::size_t>(State::active)] == 0)
       emit(EventType::queue_drained, nullptr, queue.name);

@@ -61,13 +61,13 @@ std::optional<Refusal> Core::forbid(const command::Command& command) {
     return slot == 0 ? std::nullopt : forbid_queue(queue_of(jobs[slot]).name.view(), "job_id");
   }
   if (const ScheduleId id = schedule_of(command); !id.is_nil()) {
-    const Schedule* schedule = find_schedule(id);
+    const Schedule* schedule = schedules.find(id);
     return schedule == nullptr
                ? std::nullopt
                : forbid_queue(schedule->record.spec.job.queue.view(), "schedule_id");
   }
   if (const auto* removal = std::get_if<command::RemoveWorker>(&command)) {
-    const Worker* worker = find_worker(removal->worker.view());
+    const Worker* worker = workers.find(removal->worker.view());
     if (worker != nullptr && !is_worker_within(worker->record.spec))
       return refuse(Refused::forbidden, "worker_id",
                     "the key is not for all queues of this worker");
@@ -86,7 +86,7 @@ std::optional<Refusal> Core::forbid_worker(const command::Command& command) {
   if (const auto* claim = std::get_if<command::Claim>(&command)) id = &claim->worker;
   if (const auto* beat = std::get_if<command::Heartbeat>(&command)) id = &beat->worker;
   if (const auto* worker = std::get_if<command::RegisterWorker>(&command)) id = &worker->worker.id;
-  const Worker* worker = id == nullptr ? nullptr : find_worker(id->view());
+  const Worker* worker = id == nullptr ? nullptr : workers.find(id->view());
   if (worker == nullptr || !is_foreign(*worker)) return std::nullopt;
   return refuse(Refused::forbidden, "worker_id", "the worker id is in use by another key");
 }

@@ -7,7 +7,6 @@
 
 #include "command/codec.hpp"
 #include "engine/core.hpp"
-#include "engine/footprint.hpp"
 
 namespace jobbie::engine {
 namespace {
@@ -109,22 +108,16 @@ base::Result<void> Loader::Pending::take(model::ScheduleRecord record) {
   if (!cron) return std::unexpected(contradiction("schedule: " + cron.error().message));
   if (auto valid = record.spec.zone.validate(); !valid)
     return std::unexpected(contradiction("schedule: " + valid.error().message));
-  const auto sequence = record.id.sequence();
-  if (!core->schedule_names.emplace(record.spec.name.view(), sequence).second ||
-      core->schedules.contains(sequence))
-    return std::unexpected(contradiction("a schedule occurs twice"));
-  if (record.next_run != Instant{}) core->schedule_times.emplace(record.next_run, sequence);
   core->expect_jobs_in(record.spec.job.queue);
-  const auto added =
-      core->schedules.emplace(sequence, Schedule{std::move(record), *std::move(cron)}).first;
-  core->account.weigh(added->second.bytes, footprint(added->second.record));
+  if (!core->schedules.restore(std::move(record), *std::move(cron)))
+    return std::unexpected(contradiction("a schedule occurs twice"));
   return {};
 }
 
 base::Result<void> Loader::Pending::take(model::WorkerRecord record) {
-  if (record.spec.id.empty() || core->find_worker(record.spec.id.view()) != nullptr)
+  if (record.spec.id.empty() || core->workers.find(record.spec.id.view()) != nullptr)
     return std::unexpected(contradiction("a worker occurs twice or has no id"));
-  core->add_worker(std::move(record));
+  core->workers.restore(std::move(record));
   return {};
 }
 
@@ -286,7 +279,7 @@ base::Result<void> Loader::Pending::place_job(const model::JobRecord& record) {
   core->weigh_parts(job);
   if (job.state == State::active) {
     core->count_active(slot, true);
-    core->begin_holding(job, nullptr);
+    core->workers.begin_holding(job, nullptr);
   }
   core->rearm(slot);
   slots.push_back(slot);

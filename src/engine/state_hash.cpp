@@ -77,8 +77,8 @@ std::uint64_t Core::state_hash() {
   for (const auto& group : groups)
     if (group && group->paused) add(model::GroupRecord{.name = group->name, .paused = true});
   batches.for_each(add);
-  for (const auto& [sequence, schedule] : schedules) add(schedule.record);
-  for (const auto& [id, worker] : workers)
+  for (const auto& [sequence, schedule] : schedules.all()) add(schedule.record);
+  for (const auto& [id, worker] : workers.entries())
     if (worker.known) add(worker.record);
   for (const auto& task : tasks) add(task);
   for (const auto& [sequence, bulk] : bulks) add(bulk);

@@ -30,9 +30,9 @@ Instant Core::next_deadline() const {
   Instant next = base::kNever;
   if (!timers.empty()) next = std::min(next, timers.top().key.at);
   if (!wakes.empty()) next = std::min(next, std::get<0>(*wakes.begin()));
-  if (!schedule_times.empty()) next = std::min(next, schedule_times.begin()->first);
+  next = std::min(next, schedules.next_run());
   if (const auto* first = idempotency.first()) next = std::min(next, first->expires_at);
-  next = std::min(next, workers_checked_at);
+  next = std::min(next, workers.checked_at());
   if (!sweep_times.empty()) next = std::min(next, std::get<0>(*sweep_times.begin()));
   return next;
 }
