@@ -21,8 +21,7 @@ command::Changes Core::drain_changes() {
   batches.drain(out);
   schedules.drain(out);
   workers.drain(out);
-  for (const auto& [scope, key] : std::exchange(new_idempotency, {}))
-    if (const auto* found = idempotency.find({scope, key.view()})) add(*found);
+  idempotency.drain(out);
   const auto numbers = std::exchange(changed_tasks, {});
   for (const auto& task : tasks)
     if (numbers.contains(task.number)) add(task);

@@ -27,7 +27,7 @@
 #include "engine/dependents.hpp"
 #include "engine/ended_jobs.hpp"
 #include "engine/engine.hpp"
-#include "engine/idempotency_table.hpp"
+#include "engine/idempotency.hpp"
 #include "engine/indexed_heap.hpp"
 #include "engine/job.hpp"
 #include "engine/locks.hpp"
@@ -85,9 +85,6 @@ struct Candidate {
   Slot queue = 0;                ///< 0: a block
   Slot job = 0;  ///< the queue's best job for the worker, 0: not looked for yet; or the block
 };
-
-/// A record's share of the state hash.
-std::uint64_t idempotency_share(const model::IdempotencyRecord& record);
 
 Refusal refuse(Refused code, std::string_view field, std::string_view message);
 
@@ -418,10 +415,7 @@ class Core {
   JobId run_schedule(const Schedule& schedule, Instant nominal);
   void sweep_ended();
   void forget_swept(const std::set<Slot>& swept);
-  void add_idempotent(model::IdempotencyRecord record);
-  void forget_idempotent(const IdempotencyName& name);
   [[nodiscard]] std::optional<Refusal> room_for_idempotent(base::KeyId scope) const;
-  void expire_idempotency();
   void drop_silent_workers();
   [[nodiscard]] std::vector<const Queue*> queues_by_name() const;
   void drain_queues(command::Changes& out);
@@ -490,8 +484,7 @@ class Core {
   Schedules schedules{account, options.hash_seed};
   Workers workers{account, options.hash_seed};
 
-  IdempotencyTable idempotency{options.hash_seed};
-  std::uint64_t idempotency_digest = 0;
+  Idempotency idempotency{options.hash_seed};
 
   std::map<std::uint64_t, model::KeyRecord> api_keys;  ///< by sequence
   std::uint64_t keys_revision = 0;  ///< rises with every change of them; not state
@@ -518,7 +511,6 @@ class Core {
   std::vector<TallyRef> changed_tallies;
   std::set<std::tuple<std::string, bool, std::string>> changed_windows;  ///< (queue, keyed, key)
   std::vector<std::string> changed_groups;
-  std::vector<std::pair<base::KeyId, Blob>> new_idempotency;  ///< scope and key
   std::set<std::uint64_t> changed_tasks;
   std::set<std::uint64_t> changed_bulks;
   std::vector<std::uint64_t> changed_keys;

@@ -126,7 +126,7 @@ std::string Core::audit_memory() const {
   for (const auto& [id, worker] : workers.entries()) bytes += footprint(worker);
   if (bytes != account.bytes())
     return fmt::format("{} bytes held, counted {}", bytes, account.bytes());
-  return idempotency.audit() ? std::string() : "the table of idempotency keys is broken";
+  return idempotency.is_intact() ? std::string() : "the table of idempotency keys is broken";
 }
 
 }  // namespace jobbie::engine

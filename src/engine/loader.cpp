@@ -124,9 +124,8 @@ base::Result<void> Loader::Pending::take(model::WorkerRecord record) {
 base::Result<void> Loader::Pending::take(model::IdempotencyRecord record) {
   if (!command::decode_reply(record.reply.view()))
     return std::unexpected(contradiction("an idempotency key has an unreadable reply"));
-  if (core->idempotency.find(name_of(record)) != nullptr)
+  if (!core->idempotency.restore(std::move(record)))
     return std::unexpected(contradiction("an idempotency key occurs twice"));
-  core->add_idempotent(std::move(record));
   return {};
 }
 

@@ -70,7 +70,7 @@ std::uint64_t Core::state_hash() {
 
   model::MetaRecord counters = meta;
   counters.entries = 0;  // how the commands were grouped is not state; log time is
-  std::uint64_t sum = job_digests + idempotency_digest + share(counters);
+  std::uint64_t sum = job_digests + idempotency.digest() + share(counters);
   const ItemSink add = [&](const command::Item& item) { sum += share(item); };
   for (const auto& queue : queues)
     if (queue) dump_queue(*queue, add);
