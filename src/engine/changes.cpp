@@ -25,8 +25,7 @@ command::Changes Core::drain_changes() {
   const auto numbers = std::exchange(changed_tasks, {});
   for (const auto& task : tasks)
     if (numbers.contains(task.number)) add(task);
-  for (const auto sequence : std::exchange(changed_keys, {}))
-    if (const auto found = api_keys.find(sequence); found != api_keys.end()) add(found->second);
+  api_keys.drain(out);
   drain_webhooks(out);
   for (auto& record : changes.take_audited()) out.emplace_back(command::Audited{std::move(record)});
   // Of a job that has gone meanwhile nothing is kept.

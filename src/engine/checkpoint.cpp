@@ -61,7 +61,7 @@ void Core::dump(const ItemSink& sink) const {
   idempotency.for_each([&](const model::IdempotencyRecord& record) { sink(record); });
   for (const auto& task : tasks) sink(task);
   for (const auto& [sequence, bulk] : bulks) sink(bulk);
-  for (const auto& [sequence, key] : api_keys) sink(key);
+  for (const auto& [sequence, key] : api_keys.all()) sink(key);
   for (const auto& [sequence, webhook] : webhooks) sink(webhook);
   for (const auto& [sequence, delivery] : outbox) sink(delivery);
 }

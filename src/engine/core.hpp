@@ -30,12 +30,14 @@
 #include "engine/idempotency.hpp"
 #include "engine/indexed_heap.hpp"
 #include "engine/job.hpp"
+#include "engine/keys.hpp"
 #include "engine/locks.hpp"
 #include "engine/memory_account.hpp"
 #include "engine/options.hpp"
 #include "engine/queue_heads.hpp"
 #include "engine/queue_patterns.hpp"
 #include "engine/queue_state.hpp"
+#include "engine/restriction.hpp"
 #include "engine/schedules.hpp"
 #include "engine/sequence_index.hpp"
 #include "engine/slab.hpp"
@@ -155,17 +157,14 @@ class Core {
   Reply run(const command::SetLimits& c);
   Reply run(const command::ForgetQueues& c);
 
-  // ---- keys and what they allow (keys.cpp)
+  // ---- keys and what they allow (key_commands.cpp)
   // --------------------------------------------------------
   /// Why the restriction that holds now does not let the command happen; nothing: it may.
   std::optional<Refusal> forbid(const command::Command& command);
   std::optional<Refusal> forbid_queue(std::string_view queue, std::string_view field) const;
-  [[nodiscard]] bool is_allowed(std::string_view queue) const;
-  [[nodiscard]] bool is_worker_within(const model::WorkerSpec& worker) const;
   /// Whether the worker belongs to somebody else than the restricted caller.
   [[nodiscard]] bool is_foreign(const Worker& worker) const;
   std::optional<Refusal> forbid_worker(const command::Command& command);
-  [[nodiscard]] model::KeyRecord* find_key(std::string_view name);
 
   // ---- webhooks (webhooks.cpp)
   // --------------------------------------------------------------------
@@ -486,12 +485,9 @@ class Core {
 
   Idempotency idempotency{options.hash_seed};
 
-  std::map<std::uint64_t, model::KeyRecord> api_keys;  ///< by sequence
-  std::uint64_t keys_revision = 0;  ///< rises with every change of them; not state
-  const std::vector<Blob>* allowed_queues = nullptr;  ///< of the commands being applied
-  std::uint64_t restricted_commands = 0;              ///< that are still to come
-  base::KeyId restricting_key;                        ///< of these
-  base::KeyId caller;  ///< the restricted key that the command at work is from; nil: none
+  Keys api_keys;
+  Restriction restriction;  ///< of the commands being applied
+  base::KeyId caller;       ///< the restricted key that the command at work is from; nil: none
 
   std::map<std::uint64_t, model::WebhookRecord> webhooks;  ///< by sequence
   std::uint64_t webhook_events = 0;  ///< that any of them wants: bits of EventType
@@ -513,7 +509,6 @@ class Core {
   std::vector<std::string> changed_groups;
   std::set<std::uint64_t> changed_tasks;
   std::set<std::uint64_t> changed_bulks;
-  std::vector<std::uint64_t> changed_keys;
   std::set<std::uint64_t> changed_webhooks;
   std::set<std::uint64_t> changed_deliveries;
   std::vector<model::DeliveryRecord> ended_deliveries;

@@ -30,15 +30,15 @@ void Core::apply(const command::Entry& entry, Outcome& out) {
   out.events.reserve(entry.commands.size());  // most commands tell of one
   for (const command::Command& command : entry.commands) {
     auto refusal = command::validate(command);
-    caller = restricted_commands > 0 ? restricting_key : base::KeyId{};
-    if (!refusal && restricted_commands > 0) refusal = forbid(command);
+    caller = restriction.key();
+    if (!refusal && restriction.is_active()) refusal = forbid(command);
     if (refusal) {
       out.replies.emplace_back(*std::move(refusal));
     } else {
       out.replies.push_back(std::visit([&](const auto& c) { return run(c); }, command));
     }
     caller = {};
-    if (restricted_commands > 0) --restricted_commands;
+    restriction.command_done();
     if (batches.any_done()) finish_batches();
     if (tasks.empty()) continue;
     const auto revived = run_tasks();
@@ -46,7 +46,7 @@ void Core::apply(const command::Entry& entry, Outcome& out) {
       std::get<command::Done>(out.replies.back()).affected = revived;
     if (batches.any_done()) finish_batches();
   }
-  restricted_commands = 0;
+  restriction.end();
   outcome = nullptr;
 }
 
@@ -185,7 +185,7 @@ command::SetLimits Engine::limits() const {
           .queues_per_key = core_->meta.max_queues_per_key,
           .idempotency_keys_per_key = core_->meta.max_idempotency_keys_per_key};
 }
-std::uint64_t Engine::keys_revision() const { return core_->keys_revision; }
+std::uint64_t Engine::keys_revision() const { return core_->api_keys.revision(); }
 std::size_t Engine::worker_count() const { return core_->workers.count(); }
 
 std::vector<model::GroupView> Engine::groups() const {
@@ -238,7 +238,7 @@ std::uint64_t Engine::outbox_revision() const { return core_->outbox_revision; }
 
 std::vector<model::KeyRecord> Engine::keys() const {
   std::vector<model::KeyRecord> out;
-  for (const auto& [sequence, key] : core_->api_keys) out.push_back(key);
+  for (const auto& [sequence, key] : core_->api_keys.all()) out.push_back(key);
   return out;
 }
 

@@ -47,7 +47,7 @@ std::optional<Refusal> Core::check_dependencies(std::span<const model::JobSpec> 
                                                 bool in_list) {
   // To a key a job in a queue that it is not for is as unknown as one that is not there.
   const auto hidden = [this](Slot slot) {
-    return restricted_commands > 0 && !is_allowed(queue_of(jobs[slot]).name.view());
+    return restriction.is_active() && !restriction.allows(queue_of(jobs[slot]).name.view());
   };
   for (std::size_t i = 0; i < specs.size(); ++i)
     for (const JobId id : specs[i].depends_on)

@@ -137,8 +137,7 @@ base::Result<void> Loader::Pending::take(model::BulkRecord record) {
 }
 
 base::Result<void> Loader::Pending::take(model::KeyRecord record) {
-  const auto sequence = record.id.sequence();
-  if (!core->api_keys.emplace(sequence, std::move(record)).second)
+  if (!core->api_keys.restore(std::move(record)))
     return std::unexpected(contradiction("a key occurs twice"));
   return {};
 }

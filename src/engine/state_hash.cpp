@@ -82,7 +82,7 @@ std::uint64_t Core::state_hash() {
     if (worker.known) add(worker.record);
   for (const auto& task : tasks) add(task);
   for (const auto& [sequence, bulk] : bulks) add(bulk);
-  for (const auto& [sequence, key] : api_keys) add(key);
+  for (const auto& [sequence, key] : api_keys.all()) add(key);
   for (const auto& [sequence, webhook] : webhooks) add(webhook);
   for (const auto& [sequence, delivery] : outbox) add(delivery);
   return base::mix64(sum);
