@@ -31,7 +31,7 @@ std::string Core::audit_job(Slot slot, const Job& job) const {
   const bool ended = model::has_ended(job.state);
   const Slot lane_slot = job.lane();
   if ((job.state == State::pending) != (lane_slot != 0)) return fault("has no lane", job);
-  if (job.state == State::active ? !audit_holder(job) : lane_slot != job.seat)
+  if (job.state == State::active ? !workers.is_held_right(job) : lane_slot != job.seat)
     return fault("not where it should be", job);
   const auto due = next_due(job);
   if ((due.what != Due::nothing) != timers.contains(slot)) return fault("wrong timer", job);
@@ -40,7 +40,7 @@ std::string Core::audit_job(Slot slot, const Job& job) const {
   if ((job.state == State::waiting) != (job.placement && !job.placement->waiting_on.empty()))
     return fault("waiting and waiting_on disagree", job);
   if (ended) return {};
-  if (job.unique && job.unique->held && !lock_taken(job.queue, job.unique->spec.key.view()))
+  if (job.unique && job.unique->held && locks.find(job.queue, job.unique->spec.key.view()) == 0)
     return fault("its lock cannot be found", job);
   if (job.placement && !job.placement->group.empty() && job.group_slot() == 0)
     return fault("not in its group", job);
@@ -52,13 +52,6 @@ std::string Core::audit_job(Slot slot, const Job& job) const {
   if (lane.bucket != 0 && buckets[lane.bucket].lanes.key(lane_slot) != lane.head_key())
     return fault("its lane stands in the wrong place", job);
   return {};
-}
-
-bool Core::audit_holder(const Job& job) const {
-  if (job.worker.empty()) return job.seat == 0;
-  const auto found = workers.find(job.worker.view());
-  return found != workers.end() && worker_slots[job.seat] == &found->second &&
-         found->second.slot == job.seat;
 }
 
 /// What claims go by must never lie behind a queue's first job.
@@ -167,7 +160,7 @@ std::string Core::audit() const {
   for (std::size_t slot = 1; slot < groups.size(); ++slot)
     if (groups[slot] && groups[slot]->counts != sum.groups[static_cast<Slot>(slot)])
       found = fmt::format("group {}: counts drifted", groups[slot]->name.view());
-  for (const auto& [id, worker] : workers)
+  for (const auto& [id, worker] : workers.entries())
     if (worker.record.active != sum.workers[id])
       found = fmt::format("worker {}: count drifted", id);
   return found;

@@ -1,81 +1,89 @@
-// Batches: counting members as they end, and the callback when none is left.
-#include <fmt/format.h>
+// Counting a batch's members; see batches.hpp.
+#include "engine/batches.hpp"
 
-#include "base/json.hpp"
-#include "engine/core.hpp"
+#include <utility>
+
 #include "engine/footprint.hpp"
+#include "engine/shrink.hpp"
 
 namespace jobbie::engine {
 
-base::BatchId Core::begin_batch(const command::BatchSpec& spec) {
-  open_batch = meta.next_sequence++;
-  Batch& batch = batches[open_batch];
-  batch.record.id = base::BatchId{next_ulid(open_batch)};
-  batch.record.callback_queue = spec.callback_queue;
-  batch.record.callback_payload = spec.callback_payload;
-  weigh(batch.bytes, footprint(batch.record));
-  batch_changed(batch);
-  expect_jobs_in(spec.callback_queue);
-  return batch.record.id;
+void Batches::open(model::BatchRecord record) {
+  open_ = record.id.sequence();
+  Batch& batch = batches_[open_];
+  batch.record = std::move(record);
+  memory_.weigh(batch.bytes, footprint(batch.record));
+  changed(batch);
 }
 
-void Core::join_batch(Job& job, base::BatchId batch) {
-  job.detail().batch = batch;
-  ++batches[open_batch].record.total;
-  ++batches[open_batch].record.pending;
+void Batches::join() {
+  Batch& batch = batches_[open_];
+  ++batch.record.total;
+  ++batch.record.pending;
 }
 
-void Core::end_of_batch_members() {
-  if (batches[open_batch].record.pending == 0) batches_at_zero.push_back(open_batch);
-  open_batch = 0;
+void Batches::close() {
+  if (batches_[open_].record.pending == 0) done_.push_back(open_);
+  open_ = 0;
 }
 
-void Core::count_in_batch(Job& job, bool succeeded) {
-  if (!job.details || job.details->batch.is_nil() || job.batch_counted) return;
-  job.batch_counted = true;
-  const auto sequence = job.details->batch.sequence();
-  const auto found = batches.find(sequence);
-  if (found == batches.end()) return;
+void Batches::count(base::BatchId id, bool succeeded) {
+  const auto sequence = id.sequence();
+  const auto found = batches_.find(sequence);
+  if (found == batches_.end()) return;
   Batch& batch = found->second;
   --batch.record.pending;
   ++(succeeded ? batch.record.succeeded : batch.record.failed);
-  batch_changed(batch);
-  if (batch.record.pending == 0 && open_batch != sequence) batches_at_zero.push_back(sequence);
+  changed(batch);
+  if (batch.record.pending == 0 && open_ != sequence) done_.push_back(sequence);
 }
 
-void Core::batch_changed(Batch& batch) {
+void Batches::changed(Batch& batch) {
   if (batch.changed) return;
   batch.changed = true;
-  changed_batches.push_back(batch.record.id.sequence());
+  changed_.push_back(batch.record.id.sequence());
 }
 
-void Core::finish_batches() {
-  // A callback job cannot end here, so the list does not grow while it is walked.
-  for (const auto sequence : batches_at_zero) {
-    const auto found = batches.find(sequence);
-    if (found == batches.end()) continue;
-    model::BatchRecord record = std::move(found->second.record);
-    weigh(found->second.bytes, 0);
-    batches.erase(found);
-    expect_no_jobs_in(record.callback_queue);
-    record.finished_at = meta.now;
-    emit(EventType::batch_completed, nullptr, record.callback_queue, Blob(record.id.text()));
-    if (!record.callback_queue.empty()) {
-      const auto summary =
-          fmt::format(R"({{"id":"{}","total":{},"succeeded":{},"failed":{}}})", record.id.text(),
-                      record.total, record.succeeded, record.failed);
-      const auto payload =
-          base::json::with_member(record.callback_payload.view(), "batch", summary);
-      model::JobSpec spec;
-      spec.queue = record.callback_queue;
-      spec.payload = Blob(payload ? *payload : summary);
-      const Slot slot = create_job(spec);
-      record.callback_job = jobs[slot].id;
-      open_job(slot);
-    }
-    finished_batches.push_back(std::move(record));
+std::vector<model::BatchRecord> Batches::take_done() {
+  std::vector<model::BatchRecord> out;
+  for (const auto sequence : done_) {
+    const auto found = batches_.find(sequence);
+    if (found == batches_.end()) continue;
+    out.push_back(std::move(found->second.record));
+    memory_.weigh(found->second.bytes, 0);
+    batches_.erase(found);
   }
-  batches_at_zero.clear();
+  done_.clear();
+  return out;
 }
+
+bool Batches::restore(model::BatchRecord record) {
+  const auto [entry, fresh] = batches_.try_emplace(record.id.sequence());
+  if (!fresh) return false;
+  entry->second.record = std::move(record);
+  memory_.weigh(entry->second.bytes, footprint(entry->second.record));
+  return true;
+}
+
+const model::BatchRecord* Batches::find(base::BatchId id) const {
+  const auto found = batches_.find(id.sequence());
+  if (found != batches_.end() && found->second.record.id == id) return &found->second.record;
+  for (const auto& record : finished_)
+    if (record.id == id) return &record;
+  return nullptr;
+}
+
+void Batches::drain(command::Changes& out) {
+  for (auto& record : std::exchange(finished_, {}))
+    out.emplace_back(command::Item(std::move(record)));
+  for (const auto sequence : std::exchange(changed_, {})) {
+    const auto found = batches_.find(sequence);
+    if (found == batches_.end()) continue;
+    found->second.changed = false;
+    out.emplace_back(command::Item(found->second.record));
+  }
+}
+
+void Batches::shrink() { shrink_table(batches_); }
 
 }  // namespace jobbie::engine

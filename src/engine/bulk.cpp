@@ -37,7 +37,7 @@ Reply Core::run(const command::StartBulk& c) {
       ++it;
       continue;
     }
-    removals.emplace_back(command::RemovedBulk{it->second.id});
+    changes.removed(command::RemovedBulk{it->second.id});
     changed_bulks.erase(it->first);
     it = bulks.erase(it);
   }
@@ -62,8 +62,8 @@ model::BulkRecord* Core::find_bulk(base::BulkId id) {
 
 Reply Core::bulk_act(const command::BulkStep& c, JobId job) {
   // To a key a job in a queue that it is not for is as unknown as one that is not there.
-  const Slot slot = caller.is_nil() || restricted_commands == 0 ? 0 : locate(job);
-  const bool hidden = slot != 0 && !is_allowed(queue_of(jobs[slot]).name.view());
+  const Slot slot = caller.is_nil() || !restriction.is_active() ? 0 : locate(job);
+  const bool hidden = slot != 0 && !restriction.allows(queue_of(jobs[slot]).name.view());
   if (job.is_nil() || hidden) return refuse(Refused::not_found, "job_id", "there is no such job");
   switch (c.action) {
     case model::BulkAction::retry:

@@ -2,39 +2,14 @@
 #include <utility>
 
 #include "engine/core.hpp"
+#include "engine/shrink.hpp"
 
 namespace jobbie::engine {
-namespace {
-
-/// What a list or table keeps for the next time, in elements; more than this was a burst.
-constexpr std::size_t kKept = 16'384;
-/// A table is made smaller when it is emptier than this: so few entries are moved that it takes
-/// about a millisecond where the table had a million.
-constexpr std::size_t kSparse = 64;
-
-template <typename T>
-void empty(std::vector<T>& list) {
-  if (list.capacity() > kKept)
-    list = std::vector<T>();
-  else
-    list.clear();
-}
-
-template <typename Table>
-void shrink(Table& table) {
-  if (table.bucket_count() > kKept && table.size() < table.bucket_count() / kSparse)
-    table.rehash(2 * table.size());
-}
-
-}  // namespace
-
 command::Changes Core::drain_changes() {
-  command::Changes out = std::exchange(removals, {});
-  removed_jobs.clear();
+  command::Changes out = changes.take_removals();
   shrink_tables();
-  swept_jobs.clear();
-  out.reserve(out.size() + 1 + changed_jobs.size() + changed_queues.size() +
-              changed_tallies.size() + changed_workers.size());
+  out.reserve(out.size() + 1 + changes.changed_jobs().size() + changed_queues.size() +
+              changed_tallies.size() + workers.undrained());
   const auto add = [&](auto record) { out.emplace_back(command::Item(std::move(record))); };
   add(meta);
   drain_queues(out);
@@ -43,37 +18,18 @@ command::Changes Core::drain_changes() {
     add(model::GroupRecord{.name = Blob(name), .paused = slot != 0 && groups[slot]->paused});
   }
   drain_jobs(out);
-  for (auto& record : std::exchange(finished_batches, {})) add(std::move(record));
-  for (const auto sequence : std::exchange(changed_batches, {})) {
-    const auto found = batches.find(sequence);
-    if (found == batches.end()) continue;
-    found->second.changed = false;
-    add(found->second.record);
-  }
-  for (const auto sequence : std::exchange(changed_schedules, {})) {
-    const auto found = schedules.find(sequence);
-    if (found == schedules.end()) continue;
-    found->second.changed = false;
-    add(found->second.record);
-  }
-  for (const auto& id : std::exchange(changed_workers, {})) {
-    Worker* worker = find_worker(id);
-    if (worker == nullptr) continue;
-    worker->changed = false;
-    add(worker->record);
-  }
-  for (const auto& [scope, key] : std::exchange(new_idempotency, {}))
-    if (const auto* found = idempotency.find({scope, key.view()})) add(*found);
+  batches.drain(out);
+  schedules.drain(out);
+  workers.drain(out);
+  idempotency.drain(out);
   const auto numbers = std::exchange(changed_tasks, {});
   for (const auto& task : tasks)
     if (numbers.contains(task.number)) add(task);
-  for (const auto sequence : std::exchange(changed_keys, {}))
-    if (const auto found = api_keys.find(sequence); found != api_keys.end()) add(found->second);
+  api_keys.drain(out);
   drain_webhooks(out);
-  for (auto& record : std::exchange(audited, {}))
-    out.emplace_back(command::Audited{std::move(record)});
+  for (auto& record : changes.take_audited()) out.emplace_back(command::Audited{std::move(record)});
   // Of a job that has gone meanwhile nothing is kept.
-  for (auto& logged : std::exchange(logged_lines, {}))
+  for (auto& logged : changes.take_logged())
     if (index.find(logged.job.sequence()) != 0) out.emplace_back(std::move(logged));
   for (const auto sequence : std::exchange(changed_bulks, {}))
     if (const auto found = bulks.find(sequence); found != bulks.end()) add(found->second);
@@ -82,7 +38,7 @@ command::Changes Core::drain_changes() {
 }
 
 void Core::drain_jobs(command::Changes& out) {
-  for (const JobRef ref : changed_jobs) {
+  for (const JobRef ref : changes.changed_jobs()) {
     if (!exists(ref.slot, ref.sequence) || !jobs[ref.slot].changed) continue;
     Job& job = jobs[ref.slot];
     job.changed = false;
@@ -100,7 +56,7 @@ void Core::drain_jobs(command::Changes& out) {
     else
       fill_plain(job, plain);
   }
-  empty(changed_jobs);
+  changes.forget_changed_jobs();
 }
 
 void Core::drain_queues(command::Changes& out) {
@@ -142,21 +98,20 @@ void Core::forget_changes() { drain_changes(); }
 
 /// Ended jobs are the store's from now on.
 void Core::release_ended() {
-  for (const JobRef ref : ended_jobs) {
+  for (const JobRef ref : changes.ended_jobs()) {
     if (!exists(ref.slot, ref.sequence) || !model::has_ended(jobs[ref.slot].state)) continue;
     release_job(ref.slot);
   }
-  empty(ended_jobs);
+  changes.forget_ended_jobs();
 }
 
 void Core::shrink_tables() {
-  shrink(removed_jobs);
-  shrink(batches);
-  shrink(dependents);
-  shrink(queue_names);
-  shrink(group_names);
-  shrink(workers);
-  shrink(schedule_names);
+  batches.shrink();
+  dependents.shrink();
+  shrink_table(queue_names);
+  shrink_table(group_names);
+  workers.shrink();
+  schedules.shrink();
 }
 
 }  // namespace jobbie::engine

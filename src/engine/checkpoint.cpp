@@ -49,18 +49,19 @@ void Core::dump(const ItemSink& sink) const {
     if (group && group->paused) paused.emplace(group->name.view(), group.get());
   for (const auto& [name, group] : paused)
     sink(model::GroupRecord{.name = group->name, .paused = true});
-  std::map<std::uint64_t, const Batch*> unfinished;
-  for (const auto& [sequence, batch] : batches) unfinished.emplace(sequence, &batch);
-  for (const auto& [sequence, batch] : unfinished) sink(batch->record);
-  for (const auto& [sequence, schedule] : schedules) sink(schedule.record);
+  std::map<std::uint64_t, const model::BatchRecord*> unfinished;
+  batches.for_each(
+      [&](const model::BatchRecord& batch) { unfinished.emplace(batch.id.sequence(), &batch); });
+  for (const auto& [sequence, batch] : unfinished) sink(*batch);
+  for (const auto& [sequence, schedule] : schedules.all()) sink(schedule.record);
   std::map<std::string_view, const Worker*> known;
-  for (const auto& [id, worker] : workers)
+  for (const auto& [id, worker] : workers.entries())
     if (worker.known) known.emplace(id, &worker);
   for (const auto& [id, worker] : known) sink(worker->record);
   idempotency.for_each([&](const model::IdempotencyRecord& record) { sink(record); });
   for (const auto& task : tasks) sink(task);
   for (const auto& [sequence, bulk] : bulks) sink(bulk);
-  for (const auto& [sequence, key] : api_keys) sink(key);
+  for (const auto& [sequence, key] : api_keys.all()) sink(key);
   for (const auto& [sequence, webhook] : webhooks) sink(webhook);
   for (const auto& [sequence, delivery] : outbox) sink(delivery);
 }

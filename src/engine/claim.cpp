@@ -238,7 +238,7 @@ QueueSetView Core::collect_candidates(const command::Claim& c) {
 }
 
 Reply Core::run(const command::Claim& c) {
-  Worker* worker = see_worker(c.worker, &c);
+  const Worker* worker = see_worker(c.worker, &c);
   wake_throttles();
   const Capabilities had = capabilities(c, worker);
   Search search(*this, had);
@@ -286,7 +286,8 @@ Reply Core::run(const command::Claim& c) {
   return claimed;
 }
 
-void Core::claim_job(Slot slot, const command::Claim& c, Worker* worker, command::ClaimedJob& out) {
+void Core::claim_job(Slot slot, const command::Claim& c, const Worker* worker,
+                     command::ClaimedJob& out) {
   Job& job = jobs[slot];
   Queue& queue = queue_of(job);
   ++job.attempt;
@@ -297,7 +298,7 @@ void Core::claim_job(Slot slot, const command::Claim& c, Worker* worker, command
   // Records share the worker's own copy of its name.
   job.worker = worker != nullptr ? worker->record.spec.id : c.worker;
   job.hostname = c.hostname;
-  weigh(job.text_bytes, texts_footprint(job));
+  account.weigh(job.text_bytes, texts_footprint(job));
   const Details* detail = job.details.get();
   job.lease_duration = c.lease != Duration{}                              ? c.lease
                        : detail != nullptr && detail->lease != Duration{} ? detail->lease
@@ -307,7 +308,7 @@ void Core::claim_job(Slot slot, const command::Claim& c, Worker* worker, command
   if (queue.settings.fairness == model::Fairness::group)
     queue.last_served_group = job.placement ? job.placement->group : Blob{};
   set_state(slot, State::active);
-  begin_holding(job, worker);
+  workers.begin_holding(job, worker);
   job.lease_expires_at = meta.now + job.lease_duration;
   count_claim(slot);
   ++queue.totals.started;

@@ -22,18 +22,26 @@
 #include "command/command.hpp"
 #include "command/item.hpp"
 #include "command/reply.hpp"
+#include "engine/batches.hpp"
+#include "engine/change_log.hpp"
+#include "engine/dependents.hpp"
 #include "engine/ended_jobs.hpp"
 #include "engine/engine.hpp"
-#include "engine/idempotency_table.hpp"
+#include "engine/idempotency.hpp"
 #include "engine/indexed_heap.hpp"
 #include "engine/job.hpp"
+#include "engine/keys.hpp"
+#include "engine/locks.hpp"
+#include "engine/memory_account.hpp"
 #include "engine/options.hpp"
 #include "engine/queue_heads.hpp"
 #include "engine/queue_patterns.hpp"
 #include "engine/queue_state.hpp"
+#include "engine/restriction.hpp"
+#include "engine/schedules.hpp"
 #include "engine/sequence_index.hpp"
-#include "engine/sequence_list.hpp"
 #include "engine/slab.hpp"
+#include "engine/workers.hpp"
 #include "model/limits.hpp"
 
 namespace jobbie::engine {
@@ -42,17 +50,10 @@ using command::EventType;
 using command::Refusal;
 using command::Refused;
 using command::Reply;
-using Slot = std::uint32_t;
 
 struct TimerPosition {
   Slab<Job>* jobs = nullptr;
   std::uint32_t& operator()(std::uint32_t slot) const { return (*jobs)[slot].timer_position; }
-};
-
-/// A job by slot and sequence: the slot may have been given to another job since.
-struct JobRef {
-  Slot slot = 0;
-  std::uint64_t sequence = 0;
 };
 
 /// Ended jobs of one queue, state and minute whose count has changed.
@@ -87,9 +88,6 @@ struct Candidate {
   Slot job = 0;  ///< the queue's best job for the worker, 0: not looked for yet; or the block
 };
 
-/// A record's share of the state hash.
-std::uint64_t idempotency_share(const model::IdempotencyRecord& record);
-
 Refusal refuse(Refused code, std::string_view field, std::string_view message);
 
 using ItemSink = std::function<void(const command::Item&)>;
@@ -109,7 +107,6 @@ class Core {
   [[nodiscard]] std::string audit_job(Slot slot, const Job& job) const;
   [[nodiscard]] std::string audit_lists() const;
   [[nodiscard]] std::string audit_owners() const;
-  [[nodiscard]] bool audit_holder(const Job& job) const;
   [[nodiscard]] bool audit_head(const Queue& queue) const;
   [[nodiscard]] std::string audit_memory() const;
   void why_limits(const Job& job, std::vector<WhyReason>& reasons) const;
@@ -160,17 +157,14 @@ class Core {
   Reply run(const command::SetLimits& c);
   Reply run(const command::ForgetQueues& c);
 
-  // ---- keys and what they allow (keys.cpp)
+  // ---- keys and what they allow (key_commands.cpp)
   // --------------------------------------------------------
   /// Why the restriction that holds now does not let the command happen; nothing: it may.
   std::optional<Refusal> forbid(const command::Command& command);
   std::optional<Refusal> forbid_queue(std::string_view queue, std::string_view field) const;
-  [[nodiscard]] bool is_allowed(std::string_view queue) const;
-  [[nodiscard]] bool is_worker_within(const model::WorkerSpec& worker) const;
   /// Whether the worker belongs to somebody else than the restricted caller.
   [[nodiscard]] bool is_foreign(const Worker& worker) const;
   std::optional<Refusal> forbid_worker(const command::Command& command);
-  [[nodiscard]] model::KeyRecord* find_key(std::string_view name);
 
   // ---- webhooks (webhooks.cpp)
   // --------------------------------------------------------------------
@@ -236,8 +230,6 @@ class Core {
   // ------------------------------------------------------
   /// About how many bytes the state takes.
   [[nodiscard]] std::uint64_t memory() const;
-  /// Something takes `now` bytes, and took `known` when it was last weighed.
-  void weigh(std::uint32_t& known, std::size_t now);
   void weigh_new(Job& job);
   /// What of a job changes while it lives; touch() does it.
   void weigh_parts(Job& job);
@@ -257,21 +249,12 @@ class Core {
   Slot lock_holder(Slot queue, std::string_view key);
   /// The same for the key that a job asks for; 0 also if it asks for none.
   Slot lock_holder_of(const model::JobSpec& spec);
-  [[nodiscard]] std::uint64_t lock_hash(Slot queue, std::string_view key) const;
-  [[nodiscard]] bool lock_taken(Slot queue, std::string_view key) const;
-  void take_lock(Slot slot);
-  void release_lock(Slot slot);
-  /// The table's part of taking and releasing, also for a move to another queue.
-  void link_lock(Slot slot);
-  void unlink_lock(Slot slot);
+  void release_lock(Slot slot) { locks.release(slot, queue_of(jobs[slot])); }
 
   // ---- batches and dependencies (batches.cpp, dependencies.cpp)
   // -----------------------------------
-  base::BatchId begin_batch(const command::BatchSpec& spec);
-  void join_batch(Job& job, base::BatchId batch);
-  void end_of_batch_members();
+  base::BatchId open_batch(const command::BatchSpec& spec);
   void count_in_batch(Job& job, bool succeeded);
-  void batch_changed(Batch& batch);
   void finish_batches();
   void wait_for(Slot slot, JobId dependency);
   void stop_waiting(Slot slot);
@@ -395,7 +378,8 @@ class Core {
   Slot first_queue(const command::Claim& c);
   /// Fills `candidates`; the queues that their blocks stand for.
   QueueSetView collect_candidates(const command::Claim& c);
-  void claim_job(Slot slot, const command::Claim& c, Worker* worker, command::ClaimedJob& out);
+  void claim_job(Slot slot, const command::Claim& c, const Worker* worker,
+                 command::ClaimedJob& out);
 
   // ---- the rest
   // -----------------------------------------------------------------------------------
@@ -421,37 +405,16 @@ class Core {
                                                        std::string_view field) const;
   std::optional<Reply> replay_idempotent(const command::Idempotency& idempotency);
   void remember_idempotent(const command::Idempotency& idempotency, const Reply& reply);
-  /// The worker's entry, made by its first claim; null: anonymous, or unknown and not claiming.
-  Worker* see_worker(const Blob& id, const command::Claim* claim);
-  void restate(Worker& worker, const command::Claim& claim);
-  bool knows_worker(const command::Claim& c, Instant since, base::KeyId key);
-  [[nodiscard]] Worker* find_worker(std::string_view id);
-  Worker& add_worker(model::WorkerRecord record);
-  void expect_silence(const Worker& worker);
-  void worker_changed(Worker& worker);
-  void remove_worker(Worker& worker);
-  /// The entry of a worker, made if need be: it may be one that is not known.
-  Worker& make_worker(std::string_view id);
-  void drop_worker(Worker& worker, std::string_view id);
-  /// Counts an active job with its worker; `worker` null: to be looked up.
-  void begin_holding(Job& job, Worker* worker);
-  void end_holding(Job& job);
+  /// As Workers::see, and tells of one that has joined.
+  const Worker* see_worker(const Blob& id, const command::Claim* claim);
+  void remove_worker(const Blob& id);
   void fire_schedules();
-  void fire_schedule(Schedule& schedule, Instant due, std::size_t& budget);
-  void schedule_changed(Schedule& schedule);
+  void fire_schedule(const Schedule& schedule, std::size_t& budget);
   [[nodiscard]] command::ScheduleReply show_schedule(const Schedule& schedule) const;
-  Schedule* find_schedule(ScheduleId id);
-  JobId run_schedule(Schedule& schedule, Instant nominal);
-  void plan_schedule(Schedule& schedule, Instant after);
+  JobId run_schedule(const Schedule& schedule, Instant nominal);
   void sweep_ended();
   void forget_swept(const std::set<Slot>& swept);
-  void tell_swept(const Queue& queue, State state, Instant before);
-  /// Whether a record that the port gave has been removed since the last drain.
-  [[nodiscard]] bool is_gone(const model::JobRecord& record) const;
-  void add_idempotent(model::IdempotencyRecord record);
-  void forget_idempotent(const IdempotencyName& name);
   [[nodiscard]] std::optional<Refusal> room_for_idempotent(base::KeyId scope) const;
-  void expire_idempotency();
   void drop_silent_workers();
   [[nodiscard]] std::vector<const Queue*> queues_by_name() const;
   void drain_queues(command::Changes& out);
@@ -486,11 +449,13 @@ class Core {
   std::size_t work_left = 0;     ///< of that
   Outcome* outcome = nullptr;
 
+  MemoryAccount account;  ///< of jobs, batches, schedules and workers
+  ChangeLog changes;
+
   Slab<Job> jobs;
   SequenceIndex index;  ///< sequence → slot, also of ended jobs that are not drained
   IndexedHeap<TimerKey, TimerPosition> timers{TimerPosition{&jobs}};
   std::size_t live = 0;
-  std::uint64_t held_bytes = 0;  ///< of jobs, batches, schedules and workers
 
   std::vector<std::unique_ptr<Queue>> queues;  ///< by slot; slot 0 is nobody
   QueueHeads heads;                            ///< of queues, by slot
@@ -511,31 +476,18 @@ class Core {
   std::vector<Slot> free_groups;
   TextMap<Slot> group_names{0, TextHash{options.hash_seed}};
 
-  ScatteredIndex locks;  ///< 48 bits of hash(queue, key) → first job of the chain
-  std::unordered_map<std::uint64_t, Batch> batches;  ///< unfinished, by sequence
-  std::vector<std::uint64_t> batches_at_zero;
-  std::uint64_t open_batch = 0;  ///< being filled: it cannot finish yet
-  std::unordered_map<std::uint64_t, SequenceList> dependents;  ///< job → who waits for it
+  Locks locks{jobs, options.hash_seed};
+  Batches batches{account};
+  Dependents dependents;
 
-  std::map<std::uint64_t, Schedule> schedules;  ///< by sequence
-  TextMap<std::uint64_t> schedule_names{0, TextHash{options.hash_seed}};
-  std::set<std::pair<Instant, std::uint64_t>> schedule_times;
+  Schedules schedules{account, options.hash_seed};
+  Workers workers{account, options.hash_seed};
 
-  TextMap<Worker> workers{0, TextHash{options.hash_seed}};
-  std::vector<Worker*> worker_slots;  ///< entries of `workers` by slot; slot 0 is nobody
-  std::vector<Slot> free_workers;
-  std::size_t known_workers = 0;
-  Instant workers_checked_at = base::kNever;  ///< no worker has been silent long enough before
+  Idempotency idempotency{options.hash_seed};
 
-  IdempotencyTable idempotency{options.hash_seed};
-  std::uint64_t idempotency_digest = 0;
-
-  std::map<std::uint64_t, model::KeyRecord> api_keys;  ///< by sequence
-  std::uint64_t keys_revision = 0;  ///< rises with every change of them; not state
-  const std::vector<Blob>* allowed_queues = nullptr;  ///< of the commands being applied
-  std::uint64_t restricted_commands = 0;              ///< that are still to come
-  base::KeyId restricting_key;                        ///< of these
-  base::KeyId caller;  ///< the restricted key that the command at work is from; nil: none
+  Keys api_keys;
+  Restriction restriction;  ///< of the commands being applied
+  base::KeyId caller;       ///< the restricted key that the command at work is from; nil: none
 
   std::map<std::uint64_t, model::WebhookRecord> webhooks;  ///< by sequence
   std::uint64_t webhook_events = 0;  ///< that any of them wants: bits of EventType
@@ -551,29 +503,15 @@ class Core {
 
   // ---- what has changed since the last drain (changes.cpp)
   // ----------------------------------------
-  std::vector<JobRef> changed_jobs;
-  std::vector<JobRef> ended_jobs;  ///< ended and still in memory
-  std::vector<command::Change> removals;
-  /// What the port may still know although it is gone: removals that have not been drained.
-  std::unordered_set<std::uint64_t> removed_jobs;
-  std::vector<command::SweptJobs> swept_jobs;
   std::vector<Slot> changed_queues;
   std::vector<TallyRef> changed_tallies;
   std::set<std::tuple<std::string, bool, std::string>> changed_windows;  ///< (queue, keyed, key)
   std::vector<std::string> changed_groups;
-  std::vector<std::uint64_t> changed_batches;
-  std::vector<model::BatchRecord> finished_batches;
-  std::vector<std::uint64_t> changed_schedules;
-  std::vector<std::string> changed_workers;
-  std::vector<std::pair<base::KeyId, Blob>> new_idempotency;  ///< scope and key
   std::set<std::uint64_t> changed_tasks;
-  std::vector<command::LoggedLines> logged_lines;
   std::set<std::uint64_t> changed_bulks;
-  std::vector<std::uint64_t> changed_keys;
   std::set<std::uint64_t> changed_webhooks;
   std::set<std::uint64_t> changed_deliveries;
   std::vector<model::DeliveryRecord> ended_deliveries;
-  std::vector<model::AuditRecord> audited;
 
   // ---- the state hash (state_hash.cpp)
   // ------------------------------------------------------------

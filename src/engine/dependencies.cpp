@@ -8,24 +8,20 @@ namespace jobbie::engine {
 void Core::wait_for(Slot slot, JobId dependency) {
   Job& job = jobs[slot];
   // Named twice it is waited for once.
-  if (!dependents[dependency.sequence()].insert(job.sequence())) return;
+  if (!dependents.add(dependency.sequence(), job.sequence())) return;
   job.place().waiting_on.push_back(dependency);
 }
 
 void Core::stop_waiting(Slot slot) {
   Job& job = jobs[slot];
   if (!job.placement) return;
-  for (const JobId dependency : job.placement->waiting_on) {
-    const auto found = dependents.find(dependency.sequence());
-    if (found == dependents.end()) continue;
-    found->second.erase(job.sequence());
-    if (found->second.empty()) dependents.erase(found);
-  }
+  for (const JobId dependency : job.placement->waiting_on)
+    dependents.remove(dependency.sequence(), job.sequence());
   job.placement->waiting_on.clear();
 }
 
 void Core::tell_dependents(const Job& job, bool completed) {
-  if (!dependents.contains(job.sequence())) return;
+  if (!dependents.any(job.sequence())) return;
   add_task({.kind = model::TaskKind::release_dependents,
             .bound = meta.next_sequence - 1,
             .flag = completed,
@@ -34,13 +30,11 @@ void Core::tell_dependents(const Job& job, bool completed) {
 
 bool Core::release_dependents(model::TaskRecord& task, std::size_t& budget) {
   while (true) {
-    const auto found = dependents.find(task.job.sequence());
-    if (found == dependents.end() || found->second.front() > task.bound) return true;
+    const auto waiter = dependents.first(task.job.sequence(), task.bound);
+    if (waiter == 0) return true;
     if (budget == 0) return false;
-    const auto waiter = found->second.front();
     budget -= std::min(budget, work_of_release(index.find(waiter)));
-    found->second.erase(waiter);
-    if (found->second.empty()) dependents.erase(found);
+    dependents.remove(task.job.sequence(), waiter);
     dependency_ended(index.find(waiter), task.job, task.flag);
   }
 }

@@ -51,7 +51,7 @@ void Core::end_job(Slot slot, State to, std::string_view reason) {
     return forget_job(slot);
   }
   tally(queue, to, meta.now, true);
-  ended_jobs.push_back({slot, job.sequence()});
+  changes.job_ended(slot, job);
   touch(slot);
 }
 
@@ -76,10 +76,7 @@ void Core::delete_job(Slot slot) {
 void Core::forget_job(Slot slot) {
   Job& job = jobs[slot];
   if (options.plants(Plant::lock_not_released)) release_lock(slot);
-  if (job.stored) {
-    removals.emplace_back(command::RemovedJob{job.id});
-    removed_jobs.insert(job.sequence());
-  }
+  if (job.stored) changes.removed_job(job.id);
   release_job(slot);
 }
 
@@ -105,7 +102,7 @@ void Core::revive_job(Slot slot) {
   link_to_queue(slot);
   join_group(slot);
   assign_keys(slot);
-  if (job.unique) take_lock(slot);
+  if (job.unique) locks.take(slot, queue_of(job), meta.now);
   set_state(slot, State::pending);
   rearm(slot);
   touch(slot);

@@ -15,7 +15,6 @@ Refusal refuse(Refused code, std::string_view field, std::string_view message) {
 Core::Core(EndedJobs& ended, const Options& given) : ended_port(ended), options(given) {
   queues.emplace_back();
   heads.add();
-  worker_slots.emplace_back();
   groups.emplace_back();
 }
 
@@ -31,23 +30,23 @@ void Core::apply(const command::Entry& entry, Outcome& out) {
   out.events.reserve(entry.commands.size());  // most commands tell of one
   for (const command::Command& command : entry.commands) {
     auto refusal = command::validate(command);
-    caller = restricted_commands > 0 ? restricting_key : base::KeyId{};
-    if (!refusal && restricted_commands > 0) refusal = forbid(command);
+    caller = restriction.key();
+    if (!refusal && restriction.is_active()) refusal = forbid(command);
     if (refusal) {
       out.replies.emplace_back(*std::move(refusal));
     } else {
       out.replies.push_back(std::visit([&](const auto& c) { return run(c); }, command));
     }
     caller = {};
-    if (restricted_commands > 0) --restricted_commands;
-    if (!batches_at_zero.empty()) finish_batches();
+    restriction.command_done();
+    if (batches.any_done()) finish_batches();
     if (tasks.empty()) continue;
     const auto revived = run_tasks();
     if (std::exchange(watched_task, 0) != 0)
       std::get<command::Done>(out.replies.back()).affected = revived;
-    if (!batches_at_zero.empty()) finish_batches();
+    if (batches.any_done()) finish_batches();
   }
-  restricted_commands = 0;
+  restriction.end();
   outcome = nullptr;
 }
 
@@ -106,7 +105,7 @@ bool Engine::is_idle_claim(const command::Command& command, base::Instant since,
                            base::KeyId key) const {
   const auto* claim = std::get_if<command::Claim>(&command);
   return claim != nullptr && !command::validate(command) && core_->has_nothing_for(*claim) &&
-         core_->knows_worker(*claim, since, key);
+         core_->workers.is_as_known(*claim, since, key);
 }
 
 bool Engine::prepare(const command::Claim& claim, std::size_t& budget) {
@@ -116,8 +115,8 @@ bool Engine::prepare(const command::Claim& claim, std::size_t& budget) {
 bool Engine::prepare_hash(std::size_t& budget) { return core_->hash_jobs(budget); }
 
 std::size_t Engine::undrained() const {
-  return core_->changed_jobs.size() + core_->removals.size() + core_->changed_queues.size() +
-         core_->changed_tallies.size() + core_->changed_workers.size() + core_->logged_lines.size();
+  return core_->changes.size() + core_->changed_queues.size() + core_->changed_tallies.size() +
+         core_->workers.undrained();
 }
 
 std::size_t Engine::live_jobs() const { return core_->live; }
@@ -186,8 +185,8 @@ command::SetLimits Engine::limits() const {
           .queues_per_key = core_->meta.max_queues_per_key,
           .idempotency_keys_per_key = core_->meta.max_idempotency_keys_per_key};
 }
-std::uint64_t Engine::keys_revision() const { return core_->keys_revision; }
-std::size_t Engine::worker_count() const { return core_->known_workers; }
+std::uint64_t Engine::keys_revision() const { return core_->api_keys.revision(); }
+std::size_t Engine::worker_count() const { return core_->workers.count(); }
 
 std::vector<model::GroupView> Engine::groups() const {
   std::vector<model::GroupView> out;
@@ -199,25 +198,20 @@ std::vector<model::GroupView> Engine::groups() const {
   return out;
 }
 
-bool Engine::is_removed(base::JobId id) const {
-  return core_->removed_jobs.contains(id.sequence());
-}
+bool Engine::is_removed(base::JobId id) const { return core_->changes.is_removed(id.sequence()); }
 
 const std::vector<command::SweptJobs>& Engine::undrained_sweeps() const {
-  return core_->swept_jobs;
+  return core_->changes.sweeps();
 }
 
 std::optional<model::BatchRecord> Engine::batch(base::BatchId id) const {
-  const auto found = core_->batches.find(id.sequence());
-  if (found != core_->batches.end() && found->second.record.id == id) return found->second.record;
-  for (const auto& record : core_->finished_batches)
-    if (record.id == id) return record;
-  return std::nullopt;
+  const auto* found = core_->batches.find(id);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 std::vector<model::ScheduleRecord> Engine::schedules() const {
   std::vector<model::ScheduleRecord> out;
-  for (const auto& [sequence, schedule] : core_->schedules) out.push_back(schedule.record);
+  for (const auto& [sequence, schedule] : core_->schedules.all()) out.push_back(schedule.record);
   return out;
 }
 
@@ -244,13 +238,13 @@ std::uint64_t Engine::outbox_revision() const { return core_->outbox_revision; }
 
 std::vector<model::KeyRecord> Engine::keys() const {
   std::vector<model::KeyRecord> out;
-  for (const auto& [sequence, key] : core_->api_keys) out.push_back(key);
+  for (const auto& [sequence, key] : core_->api_keys.all()) out.push_back(key);
   return out;
 }
 
 std::vector<model::WorkerRecord> Engine::workers() const {
   std::vector<model::WorkerRecord> out;
-  for (const auto& [id, worker] : core_->workers)
+  for (const auto& [id, worker] : core_->workers.entries())
     if (worker.known) out.push_back(worker.record);
   std::sort(out.begin(), out.end(),
             [](const auto& a, const auto& b) { return a.spec.id.view() < b.spec.id.view(); });

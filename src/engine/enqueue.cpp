@@ -47,7 +47,7 @@ std::optional<Refusal> Core::check_dependencies(std::span<const model::JobSpec> 
                                                 bool in_list) {
   // To a key a job in a queue that it is not for is as unknown as one that is not there.
   const auto hidden = [this](Slot slot) {
-    return restricted_commands > 0 && !is_allowed(queue_of(jobs[slot]).name.view());
+    return restriction.is_active() && !restriction.allows(queue_of(jobs[slot]).name.view());
   };
   for (std::size_t i = 0; i < specs.size(); ++i)
     for (const JobId id : specs[i].depends_on)
@@ -179,7 +179,7 @@ Reply Core::run(const command::EnqueueMany& c) {
   if (auto refusal = room_for(c.jobs, callback)) return *std::move(refusal);
 
   if (!callback.empty() && !caller.is_nil()) make_queue(callback);
-  if (c.batch) many.batch = begin_batch(*c.batch);
+  if (c.batch) many.batch = open_batch(*c.batch);
   for (std::uint32_t i = 0; i < c.jobs.size(); ++i) {
     if (taker[i] == kOutside) continue;
     if (taker[i] != i) {
@@ -189,12 +189,14 @@ Reply Core::run(const command::EnqueueMany& c) {
     }
     const Slot slot = create_job(c.jobs[i]);
     many.jobs[i].job = jobs[slot].id;
-    if (c.batch) join_batch(jobs[slot], many.batch);
+    if (!c.batch) continue;
+    jobs[slot].detail().batch = many.batch;
+    batches.join();
   }
   open_jobs(c.jobs, many.jobs);
   for (std::uint32_t i = 0; i < c.jobs.size(); ++i)
     if (taker[i] != kOutside) many.jobs[i].state = many.jobs[taker[i]].state;
-  if (c.batch) end_of_batch_members();
+  if (c.batch) batches.close();
   remember_idempotent(c.idempotency, many);
   return many;
 }

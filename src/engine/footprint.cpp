@@ -75,37 +75,31 @@ std::size_t footprint(const model::IdempotencyRecord& record) {
   return sizeof(record) + 2 * kNodeFootprint + footprint(record.key) + footprint(record.reply);
 }
 
-void Core::weigh(std::uint32_t& known, std::size_t now) {
-  held_bytes += now;
-  held_bytes -= known;
-  known = static_cast<std::uint32_t>(now);
-}
-
 void Core::weigh_parts(Job& job) {
-  if (job.placement) weigh(job.placement->bytes, footprint(*job.placement));
-  if (job.details) weigh(job.details->bytes, footprint(*job.details));
+  if (job.placement) account.weigh(job.placement->bytes, footprint(*job.placement));
+  if (job.details) account.weigh(job.details->bytes, footprint(*job.details));
 }
 
 void Core::weigh_new(Job& job) {
-  held_bytes += kJobFootprint;
-  if (job.unique) held_bytes += footprint(*job.unique);
-  weigh(job.text_bytes, texts_footprint(job));
+  account.add(kJobFootprint);
+  if (job.unique) account.add(footprint(*job.unique));
+  account.weigh(job.text_bytes, texts_footprint(job));
   weigh_parts(job);
 }
 
 void Core::release_job(Slot slot) {
   Job& job = jobs[slot];
-  weigh(job.text_bytes, 0);
-  if (job.unique) held_bytes -= footprint(*job.unique);
-  if (job.placement) weigh(job.placement->bytes, 0);
-  if (job.details) weigh(job.details->bytes, 0);
-  held_bytes -= kJobFootprint;
+  account.weigh(job.text_bytes, 0);
+  if (job.unique) account.subtract(footprint(*job.unique));
+  if (job.placement) account.weigh(job.placement->bytes, 0);
+  if (job.details) account.weigh(job.details->bytes, 0);
+  account.subtract(kJobFootprint);
   index.erase(job.sequence());
   jobs.release(slot);
 }
 
 std::uint64_t Core::memory() const {
-  return held_bytes + idempotency.bytes() + queue_names.size() * kQueueFootprint +
+  return account.bytes() + idempotency.bytes() + queue_names.size() * kQueueFootprint +
          group_names.size() * kGroupFootprint + limiters.size() * kLimiterFootprint +
          lanes.size() * kLaneFootprint + outbox.size() * kDeliveryFootprint;
 }
@@ -127,11 +121,12 @@ std::string Core::audit_memory() const {
     bytes += own;
   });
   if (!found.empty()) return found;
-  for (const auto& [sequence, batch] : batches) bytes += footprint(batch.record);
-  for (const auto& [sequence, schedule] : schedules) bytes += footprint(schedule.record);
-  for (const auto& [id, worker] : workers) bytes += footprint(worker);
-  if (bytes != held_bytes) return fmt::format("{} bytes held, counted {}", bytes, held_bytes);
-  return idempotency.audit() ? std::string() : "the table of idempotency keys is broken";
+  batches.for_each([&](const model::BatchRecord& batch) { bytes += footprint(batch); });
+  for (const auto& [sequence, schedule] : schedules.all()) bytes += footprint(schedule.record);
+  for (const auto& [id, worker] : workers.entries()) bytes += footprint(worker);
+  if (bytes != account.bytes())
+    return fmt::format("{} bytes held, counted {}", bytes, account.bytes());
+  return idempotency.is_intact() ? std::string() : "the table of idempotency keys is broken";
 }
 
 }  // namespace jobbie::engine

@@ -8,7 +8,7 @@ command::BeatStatus Core::beat(const command::Beat& beat) {
   if (slot == 0) return command::BeatStatus::unknown;
   Job& job = jobs[slot];
   // One job that has left the caller's queues must not cost it the leases of all others.
-  if (restricted_commands > 0 && !is_allowed(queue_of(job).name.view()))
+  if (restriction.is_active() && !restriction.allows(queue_of(job).name.view()))
     return command::BeatStatus::unknown;
   if (check_lease(job, beat.ref)) return command::BeatStatus::lost;
   job.lease_expires_at = meta.now + job.lease_duration;

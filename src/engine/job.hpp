@@ -23,6 +23,8 @@ using base::JobId;
 using base::ScheduleId;
 using model::State;
 
+/// A place in a slab or a table; 0 is none.
+using Slot = std::uint32_t;
 inline constexpr std::uint32_t kAbsent = std::numeric_limits<std::uint32_t>::max();
 
 /// The unique key a job was enqueued with, and the lock while it holds it.

@@ -62,11 +62,12 @@ Slot Core::locate(JobId id) {
   if (const Slot slot = index.find(id.sequence()); slot != 0) return jobs[slot].id == id ? slot : 0;
   if (id.sequence() == 0 || id.sequence() >= meta.next_sequence) return 0;
   const auto record = ended_port.find(id);
-  if (!record || record->id != id || !model::has_ended(record->state) || is_gone(*record)) return 0;
+  if (!record || record->id != id || !model::has_ended(record->state) || changes.is_gone(*record))
+    return 0;
   if (find_queue(record->spec.queue.view()) == 0) return 0;
   const Slot slot = adopt(*record);
   jobs[slot].stored = true;
-  ended_jobs.push_back({slot, id.sequence()});
+  changes.job_ended(slot, jobs[slot]);
   return slot;
 }
 
@@ -121,7 +122,7 @@ Slot Core::create_job(const model::JobSpec& spec) {
   link_to_queue(slot);
   join_group(slot);
   assign_keys(slot);
-  if (job.unique) take_lock(slot);
+  if (job.unique) locks.take(slot, queue, meta.now);
   return slot;
 }
 
@@ -151,7 +152,7 @@ void Core::set_state(Slot slot, State to) {
   if (from == State::pending) leave_lane(slot);
   if (from == State::active) {
     count_active(slot, false);
-    end_holding(job);
+    workers.end_holding(job);
     job.lease_expires_at = {};
     if (queue.settings.draining && queue.counts[static_cast<std::size_t>(State::active)] == 0)
       emit(EventType::queue_drained, nullptr, queue.name);
@@ -174,10 +175,7 @@ void Core::set_state(Slot slot, State to) {
 void Core::touch(Slot slot) {
   Job& job = jobs[slot];
   if (job.placement || job.details) weigh_parts(job);
-  if (!job.changed) {
-    job.changed = true;
-    changed_jobs.push_back({slot, job.sequence()});
-  }
+  changes.job_changed(slot, job);
   if (hashing && !job.to_be_hashed) {
     forget_digest(slot);
     job.to_be_hashed = true;

@@ -7,7 +7,6 @@
 
 #include "command/codec.hpp"
 #include "engine/core.hpp"
-#include "engine/footprint.hpp"
 
 namespace jobbie::engine {
 namespace {
@@ -98,13 +97,9 @@ base::Result<void> Loader::Pending::take(model::GroupRecord record) {
 }
 
 base::Result<void> Loader::Pending::take(model::BatchRecord record) {
-  const auto sequence = record.id.sequence();
   core->expect_jobs_in(record.callback_queue);
-  const auto [entry, fresh] = core->batches.try_emplace(sequence);
-  if (record.pending == 0 || !fresh)
+  if (record.pending == 0 || !core->batches.restore(std::move(record)))
     return std::unexpected(contradiction("a batch occurs twice or is finished"));
-  entry->second.record = std::move(record);
-  core->weigh(entry->second.bytes, footprint(entry->second.record));
   return {};
 }
 
@@ -113,31 +108,24 @@ base::Result<void> Loader::Pending::take(model::ScheduleRecord record) {
   if (!cron) return std::unexpected(contradiction("schedule: " + cron.error().message));
   if (auto valid = record.spec.zone.validate(); !valid)
     return std::unexpected(contradiction("schedule: " + valid.error().message));
-  const auto sequence = record.id.sequence();
-  if (!core->schedule_names.emplace(record.spec.name.view(), sequence).second ||
-      core->schedules.contains(sequence))
-    return std::unexpected(contradiction("a schedule occurs twice"));
-  if (record.next_run != Instant{}) core->schedule_times.emplace(record.next_run, sequence);
   core->expect_jobs_in(record.spec.job.queue);
-  const auto added =
-      core->schedules.emplace(sequence, Schedule{std::move(record), *std::move(cron)}).first;
-  core->weigh(added->second.bytes, footprint(added->second.record));
+  if (!core->schedules.restore(std::move(record), *std::move(cron)))
+    return std::unexpected(contradiction("a schedule occurs twice"));
   return {};
 }
 
 base::Result<void> Loader::Pending::take(model::WorkerRecord record) {
-  if (record.spec.id.empty() || core->find_worker(record.spec.id.view()) != nullptr)
+  if (record.spec.id.empty() || core->workers.find(record.spec.id.view()) != nullptr)
     return std::unexpected(contradiction("a worker occurs twice or has no id"));
-  core->add_worker(std::move(record));
+  core->workers.restore(std::move(record));
   return {};
 }
 
 base::Result<void> Loader::Pending::take(model::IdempotencyRecord record) {
   if (!command::decode_reply(record.reply.view()))
     return std::unexpected(contradiction("an idempotency key has an unreadable reply"));
-  if (core->idempotency.find(name_of(record)) != nullptr)
+  if (!core->idempotency.restore(std::move(record)))
     return std::unexpected(contradiction("an idempotency key occurs twice"));
-  core->add_idempotent(std::move(record));
   return {};
 }
 
@@ -149,8 +137,7 @@ base::Result<void> Loader::Pending::take(model::BulkRecord record) {
 }
 
 base::Result<void> Loader::Pending::take(model::KeyRecord record) {
-  const auto sequence = record.id.sequence();
-  if (!core->api_keys.emplace(sequence, std::move(record)).second)
+  if (!core->api_keys.restore(std::move(record)))
     return std::unexpected(contradiction("a key occurs twice"));
   return {};
 }
@@ -282,17 +269,15 @@ base::Result<void> Loader::Pending::place_job(const model::JobRecord& record) {
   if (!record.spec.group.empty()) core->enrol_in_group(slot);
   core->assign_keys(slot);
   if (record.holds_unique) {
-    if (core->lock_taken(job.queue, job.unique->spec.key.view()))
+    if (core->locks.find(job.queue, job.unique->spec.key.view()) != 0)
       return std::unexpected(contradiction("two jobs hold one unique key"));
-    job.unique->held = true;
-    job.unique->expires = record.unique_until;
-    core->link_lock(slot);
+    core->locks.restore(slot, queue, record.unique_until);
   }
   for (const JobId dependency : record.waiting_on) core->wait_for(slot, dependency);
   core->weigh_parts(job);
   if (job.state == State::active) {
     core->count_active(slot, true);
-    core->begin_holding(job, nullptr);
+    core->workers.begin_holding(job, nullptr);
   }
   core->rearm(slot);
   slots.push_back(slot);

@@ -10,9 +10,10 @@ Reply Core::run(const command::AppendLogs& c) {
   if (slot == 0) return refuse(Refused::not_found, "job_id", "there is no such job");
   const Job& job = jobs[slot];
   if (auto refusal = check_lease(job, c.ref)) return *std::move(refusal);
-  auto& logged = logged_lines.emplace_back(command::LoggedLines{.job = job.id, .lines = c.lines});
+  command::LoggedLines logged{.job = job.id, .lines = c.lines};
   for (auto& line : logged.lines)
     if (line.at == Instant{}) line.at = meta.now;
+  changes.logged(std::move(logged));
   emit(EventType::logged, job);
   return command::Done{.affected = c.lines.size()};
 }

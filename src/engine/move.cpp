@@ -41,7 +41,7 @@ void Core::move_live(Slot slot, Slot to, std::int32_t priority) {
   Job& job = jobs[slot];
   const State state = job.state;
   const bool held = job.unique && job.unique->held;
-  if (held) unlink_lock(slot);
+  if (held) locks.unlink(slot, queue_of(job));
   if (state == State::pending) leave_lane(slot);
   unlink_from_queue(slot);
   drop_keys(slot);
@@ -62,7 +62,7 @@ void Core::move_live(Slot slot, Slot to, std::int32_t priority) {
     link_to_group(slot);
   }
   assign_keys(slot);
-  if (held) link_lock(slot);
+  if (held) locks.link(slot, target);
   if (state == State::pending) enter_lane(slot);
   emit(EventType::moved, job);
   touch(slot);

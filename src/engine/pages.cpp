@@ -33,7 +33,7 @@ std::size_t slots_of(const Core& core, List list) {
     case List::groups:
       return core.groups.size();
     case List::workers:
-      return core.worker_slots.size();
+      return core.workers.slots();
   }
   return 0;
 }
@@ -46,7 +46,7 @@ std::string_view name_at(const Core& core, List list, Slot slot) {
     case List::groups:
       return core.groups[slot] ? core.groups[slot]->name.view() : std::string_view{};
     case List::workers: {
-      const Worker* worker = core.worker_slots[slot];
+      const Worker* worker = core.workers.at(slot);
       const bool known = worker != nullptr && worker->known;
       return known ? worker->record.spec.id.view() : std::string_view{};
     }
@@ -58,14 +58,14 @@ std::string_view name_at(const Core& core, List list, Slot slot) {
 std::size_t comparisons(const Core& core, const NameScan& scan, Slot slot) {
   if (scan.page.among == nullptr || scan.list == List::groups) return 0;
   const auto patterns =
-      scan.list == List::queues ? 1 : core.worker_slots[slot]->record.spec.queues.size();
+      scan.list == List::queues ? 1 : core.workers.at(slot)->record.spec.queues.size();
   return patterns * scan.page.among->size();
 }
 
 bool may_be_shown(const Core& core, const NameScan& scan, std::string_view name, Slot slot) {
   if (scan.page.among == nullptr || scan.list == List::groups) return true;
   if (scan.list == List::queues) return base::matches_any(*scan.page.among, name);
-  return listens_among(*scan.page.among, core.worker_slots[slot]->record.spec);
+  return listens_among(*scan.page.among, core.workers.at(slot)->record.spec);
 }
 
 /// Slots by name, without those that somebody else has now.
@@ -121,27 +121,27 @@ std::vector<model::GroupView> Engine::groups(NameScan scan) const {
 std::vector<model::WorkerRecord> Engine::workers(NameScan scan) const {
   std::vector<model::WorkerRecord> out;
   for (const Slot slot : in_order(*core_, std::move(scan)))
-    out.push_back(core_->worker_slots[slot]->record);
+    out.push_back(core_->workers.at(slot)->record);
   return out;
 }
 
 std::vector<model::ScheduleRecord> Engine::schedules(base::ScheduleId after,
                                                      std::size_t limit) const {
   std::vector<model::ScheduleRecord> out;
-  for (auto it = core_->schedules.upper_bound(after.sequence());
-       it != core_->schedules.end() && out.size() < limit; ++it)
+  const auto& all = core_->schedules.all();
+  for (auto it = all.upper_bound(after.sequence()); it != all.end() && out.size() < limit; ++it)
     out.push_back(it->second.record);
   return out;
 }
 
 std::optional<model::WorkerRecord> Engine::worker(std::string_view id) const {
-  const Worker* worker = core_->find_worker(id);
+  const Worker* worker = core_->workers.find(id);
   if (worker == nullptr) return std::nullopt;
   return worker->record;
 }
 
 std::optional<model::ScheduleRecord> Engine::schedule(base::ScheduleId id) const {
-  const Schedule* schedule = core_->find_schedule(id);
+  const Schedule* schedule = core_->schedules.find(id);
   if (schedule == nullptr) return std::nullopt;
   return schedule->record;
 }

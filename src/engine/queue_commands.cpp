@@ -62,7 +62,7 @@ Reply Core::destroy_queue(Queue& queue) {
     queue.tallies[which].clear();
     plan_sweep(queue, state);
     queue.counts[static_cast<std::size_t>(state)] = 0;
-    tell_swept(queue, state, base::kNever);
+    changes.swept({queue.name, state, base::kNever});
     queue.swept_before[which] = base::kNever;
   }
   forget_swept({queue.slot});

@@ -53,8 +53,8 @@ std::string Core::audit_owners() const {
   const auto expect = [&](const Blob& name) {
     if (!name.empty()) ++expected[std::string(name.view())];
   };
-  for (const auto& [sequence, schedule] : schedules) expect(schedule.record.spec.job.queue);
-  for (const auto& [sequence, batch] : batches) expect(batch.record.callback_queue);
+  for (const auto& [sequence, schedule] : schedules.all()) expect(schedule.record.spec.job.queue);
+  batches.for_each([&](const model::BatchRecord& batch) { expect(batch.callback_queue); });
   if (expected.size() != expected_queues.size()) return "expected queues: count drifted";
   for (const auto& [name, count] : expected_queues) {
     const auto found = expected.find(name);

@@ -129,12 +129,6 @@ struct Group {
   std::uint32_t visit_next = 0;
 };
 
-struct Batch {
-  model::BatchRecord record;
-  std::uint32_t bytes = 0;  ///< in the account of memory
-  bool changed = false;
-};
-
 struct Schedule {
   model::ScheduleRecord record;
   model::CronExpr cron;

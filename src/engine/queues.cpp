@@ -50,7 +50,7 @@ void Core::remove_queue(Slot slot) {
     plan_sweep(queue, state);
   }
   set_owner(queue, {});
-  removals.emplace_back(command::RemovedQueue{queue.name});
+  changes.removed(command::RemovedQueue{queue.name});
   queue_names.erase(std::string(queue.name.view()));
   queue_patterns.remove(slot);
   last_found = 0;
@@ -146,7 +146,7 @@ void Core::sweep_ended() {
     }
     if (last >= 0) {
       const Instant before{(last + 1) * kMinute};
-      tell_swept(queue, state, before);
+      changes.swept({queue.name, state, before});
       queue.swept_before[ended_index(state)] = before;
       swept.insert(slot);
       queue_changed(queue);
@@ -156,22 +156,8 @@ void Core::sweep_ended() {
   if (!swept.empty()) forget_swept(swept);
 }
 
-void Core::tell_swept(const Queue& queue, State state, Instant before) {
-  const command::SweptJobs swept{queue.name, state, before};
-  removals.emplace_back(swept);
-  swept_jobs.push_back(swept);
-}
-
-bool Core::is_gone(const model::JobRecord& record) const {
-  if (removed_jobs.contains(record.id.sequence())) return true;
-  return std::any_of(swept_jobs.begin(), swept_jobs.end(), [&](const command::SweptJobs& swept) {
-    return swept.state == record.state && record.ended_at < swept.before &&
-           swept.queue == record.spec.queue;
-  });
-}
-
 void Core::forget_swept(const std::set<Slot>& swept) {
-  for (const JobRef ref : ended_jobs) {
+  for (const JobRef ref : changes.ended_jobs()) {
     if (!exists(ref.slot, ref.sequence)) continue;
     const Job& job = jobs[ref.slot];
     if (!model::has_ended(job.state) || !swept.contains(job.queue)) continue;

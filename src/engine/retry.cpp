@@ -23,7 +23,7 @@ Reply Core::run(const command::Retry& c) {
   if (auto refusal = check_revival(slot)) return *std::move(refusal);
   if (!c.payload.empty()) {
     jobs[slot].payload = c.payload;
-    weigh(jobs[slot].text_bytes, texts_footprint(jobs[slot]));
+    account.weigh(jobs[slot].text_bytes, texts_footprint(jobs[slot]));
   }
   retry_job(slot);
   return command::JobChanged{.job = c.job, .state = State::pending};

@@ -70,19 +70,19 @@ std::uint64_t Core::state_hash() {
 
   model::MetaRecord counters = meta;
   counters.entries = 0;  // how the commands were grouped is not state; log time is
-  std::uint64_t sum = job_digests + idempotency_digest + share(counters);
+  std::uint64_t sum = job_digests + idempotency.digest() + share(counters);
   const ItemSink add = [&](const command::Item& item) { sum += share(item); };
   for (const auto& queue : queues)
     if (queue) dump_queue(*queue, add);
   for (const auto& group : groups)
     if (group && group->paused) add(model::GroupRecord{.name = group->name, .paused = true});
-  for (const auto& [sequence, batch] : batches) add(batch.record);
-  for (const auto& [sequence, schedule] : schedules) add(schedule.record);
-  for (const auto& [id, worker] : workers)
+  batches.for_each(add);
+  for (const auto& [sequence, schedule] : schedules.all()) add(schedule.record);
+  for (const auto& [id, worker] : workers.entries())
     if (worker.known) add(worker.record);
   for (const auto& task : tasks) add(task);
   for (const auto& [sequence, bulk] : bulks) add(bulk);
-  for (const auto& [sequence, key] : api_keys) add(key);
+  for (const auto& [sequence, key] : api_keys.all()) add(key);
   for (const auto& [sequence, webhook] : webhooks) add(webhook);
   for (const auto& [sequence, delivery] : outbox) add(delivery);
   return base::mix64(sum);

@@ -47,7 +47,7 @@ std::uint64_t Core::run_tasks() {
 }
 
 void Core::forget_task(const model::TaskRecord& task) {
-  removals.emplace_back(command::RemovedTask{task.number});
+  changes.removed(command::RemovedTask{task.number});
   changed_tasks.erase(task.number);
 }
 
@@ -178,11 +178,11 @@ std::vector<model::JobRecord> Core::dead_of_group(const model::TaskRecord& task,
     auto page = ended_port.dead_in_group(task.subject.view(), after, task.bound, limit);
     for (auto& record : page) {
       after = record.id.sequence();
-      if (index.find(after) == 0 && !is_gone(record)) found.push_back(std::move(record));
+      if (index.find(after) == 0 && !changes.is_gone(record)) found.push_back(std::move(record));
     }
     if (page.size() < limit) break;
   }
-  for (const JobRef ref : ended_jobs) {
+  for (const JobRef ref : changes.ended_jobs()) {
     if (!exists(ref.slot, ref.sequence)) continue;
     const Job& job = jobs[ref.slot];
     if (job.state != State::dead || !job.placement || job.placement->group != task.subject)
@@ -205,7 +205,7 @@ bool Core::retry_group_page(model::TaskRecord& task, std::size_t& budget, std::u
   while (true) {
     const auto page = dead_of_group(task, budget + 1);
     if (page.empty()) return true;
-    const auto ended_before = ended_jobs.size();
+    const auto ended_before = changes.ended_jobs().size();
     for (const auto& record : page) {
       if (budget == 0) return false;
       --budget;
@@ -215,7 +215,7 @@ bool Core::retry_group_page(model::TaskRecord& task, std::size_t& budget, std::u
       retry_job(slot);
       if (task.number == watched_task) ++revived;
       // Looking at a unique key may have ended its holder, which then belongs on the page.
-      if (ended_jobs.size() != ended_before) break;
+      if (changes.ended_jobs().size() != ended_before) break;
     }
   }
 }

@@ -18,7 +18,7 @@ Reply Core::run(const command::Tick&) {
   }
   wake_throttles();
   fire_schedules();
-  expire_idempotency();
+  idempotency.expire(meta.now, options.timers_per_tick, changes);
   sweep_ended();
   drop_silent_workers();
   return command::Done{};
@@ -30,9 +30,9 @@ Instant Core::next_deadline() const {
   Instant next = base::kNever;
   if (!timers.empty()) next = std::min(next, timers.top().key.at);
   if (!wakes.empty()) next = std::min(next, std::get<0>(*wakes.begin()));
-  if (!schedule_times.empty()) next = std::min(next, schedule_times.begin()->first);
-  if (const auto* first = idempotency.first()) next = std::min(next, first->expires_at);
-  next = std::min(next, workers_checked_at);
+  next = std::min(next, schedules.next_run());
+  next = std::min(next, idempotency.next_expiry());
+  next = std::min(next, workers.checked_at());
   if (!sweep_times.empty()) next = std::min(next, std::get<0>(*sweep_times.begin()));
   return next;
 }

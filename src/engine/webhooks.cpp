@@ -136,7 +136,7 @@ Reply Core::run(const command::RemoveWebhook& c) {
   for (const auto sequence : gone) remove_delivery(sequence);
   std::erase_if(ended_deliveries, [&](const auto& ended) { return ended.webhook == c.webhook; });
   changed_webhooks.erase(c.webhook.sequence());
-  removals.emplace_back(command::RemovedWebhook{c.webhook});
+  changes.removed(command::RemovedWebhook{c.webhook});
   webhooks.erase(c.webhook.sequence());
   note_webhooks();
   return command::Done{.affected = gone.size()};

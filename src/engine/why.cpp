@@ -88,7 +88,7 @@ void Core::why_order(Slot slot, std::vector<WhyReason>& reasons) const {
   const auto& wanted = job.placement ? job.placement->requirements : kNone;
   bool heard = false;
   std::size_t compared = 0;
-  for (const auto& [id, worker] : workers) {
+  for (const auto& [id, worker] : workers.entries()) {
     // Beyond that nobody knows, and nothing is said about it.
     heard = heard || compared >= kMostCompared;
     if (heard) break;

@@ -1,27 +1,37 @@
-// Workers: who asks for jobs, when it was last heard of, and how many jobs it holds.
-#include <algorithm>
+// Workers and the jobs they hold; see workers.hpp.
+#include "engine/workers.hpp"
 
-#include "engine/core.hpp"
+#include <algorithm>
+#include <utility>
+
 #include "engine/footprint.hpp"
+#include "engine/shrink.hpp"
 
 namespace jobbie::engine {
 
-Worker* Core::find_worker(std::string_view id) {
-  const auto found = workers.find(id);
-  return found == workers.end() || !found->second.known ? nullptr : &found->second;
+Worker* Workers::find_known(std::string_view id) {
+  const auto found = entries_.find(id);
+  return found == entries_.end() || !found->second.known ? nullptr : &found->second;
 }
 
-Worker* Core::see_worker(const Blob& id, const command::Claim* claim) {
-  if (id.empty()) return nullptr;
-  Worker* worker = find_worker(id.view());
+const Worker* Workers::find(std::string_view id) const {
+  const auto found = entries_.find(id);
+  return found == entries_.end() || !found->second.known ? nullptr : &found->second;
+}
+
+Workers::Seen Workers::see(const Blob& id, const command::Claim* claim, Instant now,
+                           base::KeyId caller) {
+  if (id.empty()) return {};
+  Seen seen;
+  Worker* worker = find_known(id.view());
   if (worker == nullptr) {
-    if (claim == nullptr || known_workers >= model::limits::kWorkers) return nullptr;
+    if (claim == nullptr || is_full()) return {};
     model::WorkerSpec spec;
     spec.id = id;
-    worker = &add_worker({.spec = std::move(spec), .started_at = meta.now, .last_seen = meta.now});
-    emit(EventType::worker_joined, nullptr, {}, id);
+    worker = &add({.spec = std::move(spec), .started_at = now, .last_seen = now});
+    seen.joined = true;
   }
-  worker->record.last_seen = meta.now;
+  worker->record.last_seen = now;
   if (!caller.is_nil()) worker->record.owner = caller;
   if (claim != nullptr) {
     const bool another =
@@ -30,147 +40,150 @@ Worker* Core::see_worker(const Blob& id, const command::Claim* claim) {
         (!claim->hostname.empty() && worker->record.spec.hostname != claim->hostname);
     if (another) restate(*worker, *claim);
   }
-  worker_changed(*worker);
-  return worker;
+  changed(*worker);
+  seen.worker = worker;
+  return seen;
 }
 
-void Core::restate(Worker& worker, const command::Claim& claim) {
+void Workers::restate(Worker& worker, const command::Claim& claim) {
   worker.record.spec.queues = claim.queues;
   if (!claim.hostname.empty()) worker.record.spec.hostname = claim.hostname;
   worker.stated_roles = claim.roles;
   worker.stated_tags = claim.tags;
-  weigh(worker.bytes, footprint(worker));
+  memory_.weigh(worker.bytes, footprint(worker));
 }
 
-/// Whether to see the worker of this claim again would bring no news but the time.
-bool Core::knows_worker(const command::Claim& c, Instant since, base::KeyId key) {
+bool Workers::is_as_known(const command::Claim& c, Instant since, base::KeyId key) const {
   if (c.worker.empty()) return true;
-  const Worker* worker = find_worker(c.worker.view());
+  const Worker* worker = find(c.worker.view());
   return worker != nullptr && worker->record.last_seen >= since &&
          (key.is_nil() || worker->record.owner == key) && worker->record.spec.queues == c.queues &&
          (c.hostname.empty() || worker->record.spec.hostname == c.hostname) &&
          worker->stated_roles == c.roles && worker->stated_tags == c.tags;
 }
 
-Worker& Core::make_worker(std::string_view id) {
-  const auto [entry, fresh] = workers.try_emplace(std::string(id));
+bool Workers::enrol(const model::WorkerSpec& spec, Instant now, base::KeyId owner) {
+  Worker* worker = find_known(spec.id.view());
+  const bool joined = worker == nullptr;
+  if (joined) worker = &add({.spec = spec, .started_at = now, .last_seen = now});
+  worker->record.spec = spec;
+  memory_.weigh(worker->bytes, footprint(*worker));
+  worker->record.last_seen = now;
+  worker->record.owner = owner;
+  changed(*worker);
+  return joined;
+}
+
+Worker& Workers::make(std::string_view id) {
+  const auto [entry, fresh] = entries_.try_emplace(std::string(id));
   Worker& worker = entry->second;
   if (!fresh) return worker;
-  weigh(worker.bytes, footprint(worker));
-  if (free_workers.empty()) {
-    worker.slot = static_cast<Slot>(worker_slots.size());
-    worker_slots.push_back(&worker);
+  memory_.weigh(worker.bytes, footprint(worker));
+  if (free_.empty()) {
+    worker.slot = static_cast<Slot>(slots_.size());
+    slots_.push_back(&worker);
   } else {
-    worker.slot = free_workers.back();
-    free_workers.pop_back();
-    worker_slots[worker.slot] = &worker;
+    worker.slot = free_.back();
+    free_.pop_back();
+    slots_[worker.slot] = &worker;
   }
   return worker;
 }
 
-void Core::drop_worker(Worker& worker, std::string_view id) {
-  weigh(worker.bytes, 0);
-  worker_slots[worker.slot] = nullptr;
-  free_workers.push_back(worker.slot);
-  workers.erase(workers.find(id));
+void Workers::drop(Worker& worker, std::string_view id) {
+  memory_.weigh(worker.bytes, 0);
+  slots_[worker.slot] = nullptr;
+  free_.push_back(worker.slot);
+  entries_.erase(entries_.find(id));
 }
 
-Worker& Core::add_worker(model::WorkerRecord record) {
-  Worker& worker = make_worker(record.spec.id.view());
+Worker& Workers::add(model::WorkerRecord record) {
+  Worker& worker = make(record.spec.id.view());
   record.active = worker.record.active;
   worker.record = std::move(record);
   worker.known = true;
-  weigh(worker.bytes, footprint(worker));
-  ++known_workers;
+  memory_.weigh(worker.bytes, footprint(worker));
+  ++known_;
   expect_silence(worker);
   return worker;
 }
 
-void Core::expect_silence(const Worker& worker) {
-  workers_checked_at =
-      std::min(workers_checked_at, worker.record.last_seen + model::limits::kWorkerSilence);
+void Workers::expect_silence(const Worker& worker) {
+  checked_at_ = std::min(checked_at_, worker.record.last_seen + model::limits::kWorkerSilence);
 }
 
-void Core::worker_changed(Worker& worker) {
+void Workers::changed(Worker& worker) {
   if (worker.changed) return;
   worker.changed = true;
-  changed_workers.emplace_back(worker.record.spec.id.view());
+  changed_.emplace_back(worker.record.spec.id.view());
 }
 
-void Core::begin_holding(Job& job, Worker* worker) {
+void Workers::begin_holding(Job& job, const Worker* known) {
   if (job.worker.empty()) return;
-  if (worker == nullptr) worker = &make_worker(job.worker.view());
-  job.seat = worker->slot;
-  ++worker->record.active;
-  if (worker->known) worker_changed(*worker);
+  Worker& worker = known != nullptr ? *slots_[known->slot] : make(job.worker.view());
+  job.seat = worker.slot;
+  ++worker.record.active;
+  if (worker.known) changed(worker);
 }
 
-void Core::end_holding(Job& job) {
+void Workers::end_holding(Job& job) {
   if (job.seat == 0) return;
-  Worker& worker = *worker_slots[std::exchange(job.seat, 0)];
+  Worker& worker = *slots_[std::exchange(job.seat, 0)];
   --worker.record.active;
   if (worker.known) {
-    worker_changed(worker);
+    changed(worker);
     if (worker.record.active == 0) expect_silence(worker);
   } else if (worker.record.active == 0) {
-    drop_worker(worker, job.worker.view());
+    drop(worker, job.worker.view());
   }
 }
 
-void Core::remove_worker(Worker& worker) {
-  const Blob id = worker.record.spec.id;
-  removals.emplace_back(command::RemovedWorker{id});
-  emit(EventType::worker_left, nullptr, {}, id);
-  --known_workers;
+bool Workers::is_held_right(const Job& job) const {
+  if (job.worker.empty()) return job.seat == 0;
+  const auto found = entries_.find(job.worker.view());
+  return found != entries_.end() && slots_[job.seat] == &found->second &&
+         found->second.slot == job.seat;
+}
+
+void Workers::remove(const Blob& id, ChangeLog& changes) {
+  Worker& worker = *find_known(id.view());
+  changes.removed(command::RemovedWorker{id});
+  --known_;
   const auto active = worker.record.active;
-  if (active == 0) return drop_worker(worker, id.view());
+  if (active == 0) return drop(worker, id.view());
   worker.record = {};
   worker.record.active = active;
   worker.stated_roles.clear();
   worker.stated_tags.clear();
-  weigh(worker.bytes, footprint(worker));
+  memory_.weigh(worker.bytes, footprint(worker));
   worker.known = worker.changed = false;
 }
 
-/// Looks at all workers, but only when one of them may have been silent long enough: the moment
-/// kept for that is never too late, and looking too early changes nothing.
-void Core::drop_silent_workers() {
-  if (workers_checked_at > meta.now) return;
-  workers_checked_at = base::kNever;
+std::vector<Blob> Workers::find_silent(Instant now) {
   std::vector<Blob> silent;
-  for (const auto& [id, worker] : workers) {
+  if (checked_at_ > now) return silent;
+  checked_at_ = base::kNever;
+  for (const auto& [id, worker] : entries_) {
     if (!worker.known || worker.record.active > 0) continue;
-    if (worker.record.last_seen + model::limits::kWorkerSilence <= meta.now)
+    if (worker.record.last_seen + model::limits::kWorkerSilence <= now)
       silent.push_back(worker.record.spec.id);
     else
       expect_silence(worker);
   }
   std::sort(silent.begin(), silent.end(),
             [](const Blob& a, const Blob& b) { return a.view() < b.view(); });
-  for (const Blob& id : silent) remove_worker(*find_worker(id.view()));
+  return silent;
 }
 
-Reply Core::run(const command::RegisterWorker& c) {
-  Worker* worker = find_worker(c.worker.id.view());
-  if (worker == nullptr) {
-    if (known_workers >= model::limits::kWorkers)
-      return refuse(Refused::limit_reached, "worker_id", "there are too many workers");
-    worker = &add_worker({.spec = c.worker, .started_at = meta.now, .last_seen = meta.now});
-    emit(EventType::worker_joined, nullptr, {}, c.worker.id);
+void Workers::drain(command::Changes& out) {
+  for (const auto& id : std::exchange(changed_, {})) {
+    Worker* worker = find_known(id);
+    if (worker == nullptr) continue;
+    worker->changed = false;
+    out.emplace_back(command::Item(worker->record));
   }
-  worker->record.spec = c.worker;
-  weigh(worker->bytes, footprint(*worker));
-  worker->record.last_seen = meta.now;
-  worker->record.owner = caller;  // whoever may do everything takes it from its key
-  worker_changed(*worker);
-  return command::Done{};
 }
 
-Reply Core::run(const command::RemoveWorker& c) {
-  Worker* worker = find_worker(c.worker.view());
-  if (worker == nullptr) return refuse(Refused::not_found, "worker_id", "there is no such worker");
-  remove_worker(*worker);
-  return command::Done{};
-}
+void Workers::shrink() { shrink_table(entries_); }
 
 }  // namespace jobbie::engine
