@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "call/bell.hpp"
 #include "call/event_feed.hpp"
 #include "call/keys.hpp"
+#include "call/principal.hpp"
 #include "command/command.hpp"
 #include "command/reply.hpp"
 #include "model/job.hpp"
@@ -126,6 +128,12 @@ struct SliceQuery {
   std::uint32_t limit = 1;
   bool count = false;  ///< count all that match instead
 };
+/// What the actions of bulk operations are called, in requests and in the audit log.
+inline constexpr std::array<std::string_view, 6> kBulkActionNames = {
+    "retry", "delete", "cancel", "move", "requeue", "change_priority"};
+[[nodiscard]] constexpr std::string_view name_of(model::BulkAction action) {
+  return kBulkActionNames.at(static_cast<std::size_t>(action));
+}
 /// A bulk operation: by ids, or by a filter. Up to search::kMaxTotal jobs are done before the
 /// answer comes; more by filter become an operation of their own.
 struct BulkQuery {
@@ -374,15 +382,14 @@ class Call {
   [[nodiscard]] bool has_hung_up() const {
     return hung_up && hung_up->load(std::memory_order_relaxed);
   }
-  /// Who asks, as a number made of the key or, without one, of the client's address: what questions
-  /// to the database are shared out by. Zero: the node itself.
-  std::uint64_t caller = 0;
+  /// Who asks. The gate has judged everything that the call names by itself; the node sees to it
+  /// that jobs named by their ids are in allowed queues when their turn comes.
+  Principal principal;
   /// A query that must show everything that was acknowledged before it, by whatever node.
   bool strong = false;
-  /// Of the key that the caller showed; null: everything is allowed. The face has checked the scope
-  /// and the queues that the call names; the node sees to it that jobs named by their ids are in
-  /// allowed queues when their turn comes.
-  GrantPtr grant;
+  /// The parts of the principal, by the names that the node has for them.
+  GrantPtr& grant = principal.grant;
+  std::uint64_t& caller = principal.caller;
   /// Goes into the log behind the commands: who wants them.
   std::optional<command::RecordAction> audit;
 

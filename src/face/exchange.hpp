@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "call/call.hpp"
+#include "call/gate.hpp"
 #include "face/answer.hpp"
 #include "face/problem.hpp"
 #include "http/server.hpp"
@@ -37,7 +38,7 @@ class Exchange : public call::Call {
   /// Whether the caller's key is for `queue`. What is asked for by its id and is in another queue
   /// is answered like what does not exist.
   [[nodiscard]] bool may_show(const base::Blob& queue) const {
-    return !grant || grant->allows(queue.view());
+    return call::may_see(principal, queue.view());
   }
 
   /// The reply as a T; otherwise the refusal is written to `out`, and null comes back.

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "call/call.hpp"
+#include "call/gate.hpp"
 #include "command/reply.hpp"
 #include "face/answer.hpp"
 
@@ -26,6 +27,8 @@ struct Problem {
 
 /// What a refused command is on the wire.
 [[nodiscard]] Problem problem_of(const command::Refusal& refusal);
+/// What the gate's refusal is.
+[[nodiscard]] Problem problem_of(const call::Denial& denial);
 /// What a call that came back without an answer is. `trouble` must not be `none`.
 [[nodiscard]] Problem problem_of(call::Trouble trouble);
 /// A job, batch or anything else that is named and not there.

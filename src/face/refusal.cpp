@@ -151,6 +151,31 @@ Problem problem_of(call::Trouble trouble) {
           .challenge = row->challenge};
 }
 
+Problem problem_of(const call::Denial& denial) {
+  switch (denial.why) {
+    case call::Denied::no_key:
+      return {.status = 401,
+              .code = "unauthorized",
+              .detail = "This server asks for a key: send the header Authorization: Bearer jbk_….",
+              .challenge = R"(Bearer realm="jobbie")"};
+    case call::Denied::unknown_key:
+      return {.status = 401,
+              .code = "unauthorized",
+              .detail = "No key has this secret; it may have been revoked.",
+              .challenge = R"(Bearer realm="jobbie", error="invalid_token")"};
+    case call::Denied::no_scope:
+      return {.status = 403,
+              .code = "forbidden",
+              .detail = fmt::format("The key has not the scope {}, which this asks for.",
+                                    model::kScopeNames[static_cast<std::size_t>(denial.scope)])};
+    case call::Denied::no_queue:
+      return {.status = 403,
+              .code = "forbidden",
+              .detail = "The key is not for all the queues that this reaches."};
+  }
+  return {};
+}
+
 Problem not_found(std::string_view what, std::string_view name) {
   return {.status = 404,
           .code = "not_found",

@@ -223,6 +223,7 @@ std::span<char> Connection::process(std::span<char> data) {
         if (!room) break;
         data = data.subspan(parser_.consumed());
         parser_.reset();
+        answer_bound_.reset();
         break;
     }
   }
@@ -235,8 +236,9 @@ void Connection::on_head(std::span<const char> data) {
   Request request;
   parser_.view(data, loop_.header_views(), request);
   const Shared& shared = loop_.shared();
-  parser_.set_body_limit(
-      shared.handler.body_limit(request.method, request.path).value_or(shared.limits.body_bytes));
+  const RequestBounds bounds = shared.handler.bounds(request.method, request.path);
+  parser_.set_body_limit(bounds.body_bytes.value_or(shared.limits.body_bytes));
+  answer_bound_ = bounds.answer;
   // Told when it is this request's turn; a body that is here already, or too large, makes it moot.
   continue_due_ = parser_.expects_continue();
 }
@@ -245,7 +247,10 @@ void Connection::on_head(std::span<const char> data) {
 bool Connection::take_request(std::span<const char> data) {
   Request request;
   parser_.view(data, loop_.header_views(), request);
-  const AnswerBound bound = loop_.shared().handler.answer_bound(request.method, request.path);
+  // A request without a body had no head of its own.
+  if (!answer_bound_)
+    answer_bound_ = loop_.shared().handler.bounds(request.method, request.path).answer;
+  const AnswerBound bound = *answer_bound_;
   if (bound.bytes > kSmallAnswerBytes && !bound.waits && !find_room(bound)) return false;
   request.remote = peer_.remote;
   request.client = peer_.address;

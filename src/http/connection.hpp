@@ -159,6 +159,8 @@ class Connection {
   const Peer peer_;
 
   Parser parser_;
+  /// Of the request that is read; nothing: not asked yet.
+  std::optional<AnswerBound> answer_bound_;
   Buffer held_;                    ///< an incomplete request, or requests that were put off
   std::size_t counted_bytes_ = 0;  ///< of `held_`, in the loop's sum
   std::size_t discarded_bytes_ = 0;

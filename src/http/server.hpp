@@ -133,23 +133,21 @@ struct AnswerBound {
   bool waits = false;
 };
 
+/// What a handler says of a request by its method and path alone.
+struct RequestBounds {
+  std::optional<std::size_t> body_bytes;  ///< the largest that is taken; nothing: the server's own
+  /// Answers that are sent within `handle()` need no bound: they count as they are.
+  AnswerBound answer;
+};
+
 /// Called by every loop on its own thread, so with several threads concurrently.
 class Handler {
  public:
   virtual ~Handler() = default;
   /// `responder` may be kept and used later, `request` may not.
   virtual void handle(const Request& request, Responder responder) = 0;
-  /// The largest body that is taken at `path`; nothing means `Limits::body_bytes`. Asked before the
-  /// body is read.
-  [[nodiscard]] virtual std::optional<std::size_t> body_limit(Method method,
-                                                              std::string_view path) const {
-    static_cast<void>(method);
-    static_cast<void>(path);
-    return std::nullopt;
-  }
-  /// Asked before `handle()`. Answers that are sent within it need no bound: they count as they
-  /// are.
-  [[nodiscard]] virtual AnswerBound answer_bound(Method method, std::string_view path) const {
+  /// Asked once for each request, before its body is read and before `handle()`.
+  [[nodiscard]] virtual RequestBounds bounds(Method method, std::string_view path) const {
     static_cast<void>(method);
     static_cast<void>(path);
     return {};

@@ -30,12 +30,11 @@ class TestHandler final : public Handler {
   void handle(const Request& request, Responder responder) override {
     on_request(request, std::move(responder));
   }
-  std::optional<std::size_t> body_limit(Method, std::string_view path) const override {
-    return path == "/large" ? limit : std::nullopt;
-  }
-  AnswerBound answer_bound(Method, std::string_view path) const override {
-    if (path.starts_with("/large/")) return {.bytes = large_bytes};
-    if (path.starts_with("/wait/")) return {.bytes = large_bytes, .waits = true};
+  RequestBounds bounds(Method, std::string_view path) const override {
+    if (path == "/large") return {.body_bytes = limit, .answer = {}};
+    if (path.starts_with("/large/")) return {.body_bytes = {}, .answer = {.bytes = large_bytes}};
+    if (path.starts_with("/wait/"))
+      return {.body_bytes = {}, .answer = {.bytes = large_bytes, .waits = true}};
     return {};
   }
 };

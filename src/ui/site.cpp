@@ -128,12 +128,8 @@ void Site::handle(const Request& request, http::Responder responder) {
   api_.handle(request, std::move(responder));
 }
 
-std::optional<std::size_t> Site::body_limit(Method method, std::string_view path) const {
-  return api_.body_limit(method, path);
-}
-
-http::AnswerBound Site::answer_bound(Method method, std::string_view path) const {
-  return api_.answer_bound(method, path);
+http::RequestBounds Site::bounds(Method method, std::string_view path) const {
+  return api_.bounds(method, path);
 }
 
 }  // namespace jobbie::ui

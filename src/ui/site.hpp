@@ -28,10 +28,8 @@ class Site final : public http::Handler {
       : api_(api), names_(std::move(names)) {}
 
   void handle(const http::Request& request, http::Responder responder) override;
-  [[nodiscard]] std::optional<std::size_t> body_limit(http::Method method,
-                                                      std::string_view path) const override;
-  [[nodiscard]] http::AnswerBound answer_bound(http::Method method,
-                                               std::string_view path) const override;
+  [[nodiscard]] http::RequestBounds bounds(http::Method method,
+                                           std::string_view path) const override;
 
  private:
   http::Handler& api_;

@@ -1,6 +1,4 @@
-// Which key an endpoint asks for, and a face that asks for one.
-#include "face/native/access.hpp"
-
+// A face that asks for keys.
 #include <gtest/gtest.h>
 
 #include "base/digest.hpp"
@@ -13,24 +11,6 @@ namespace {
 using base::Blob;
 using http::Method;
 using model::Scope;
-using native::Access;
-
-TEST(Access, WhatIsNotListedIsForAdmins) {
-  const auto odd = native::access_of(Method::post, "/api/v1/something/new");
-  EXPECT_EQ(odd.need, Access::Need::scope);
-  EXPECT_EQ(odd.scope, Scope::admin);
-  EXPECT_EQ(odd.action, "/api/v1/something/new");
-  EXPECT_EQ(native::access_of(Method::get, "/api/v1/something/new").need, Access::Need::key);
-  EXPECT_EQ(native::access_of(Method::get, "/metrics").need, Access::Need::key);
-  for (const auto* open : {"/", "/healthz", "/readyz", "/ui/{path*}"})
-    EXPECT_EQ(native::access_of(Method::get, open).need, Access::Need::nothing) << open;
-}
-
-TEST(Access, AWorkerMaySignOff) {
-  const auto leaving = native::access_of(Method::del, "/api/v1/workers/{id}");
-  EXPECT_EQ(leaving.scope, Scope::manage);
-  EXPECT_EQ(leaving.or_scope, Scope::work);
-}
 
 TEST(Access, SecretsAreLongAndDiffer) {
   const auto a = make_secret();
@@ -104,8 +84,8 @@ TEST_F(KeyedFace, JudgesScopeAndQueues) {
 TEST_F(KeyedFace, TheGrantAndTheAuditTravelWithTheCall) {
   const auto made = ask(Method::post, "/api/v1/queues/mail.a/pause", "", "Bearer jbk_test");
   ASSERT_TRUE(made.exchange);
-  ASSERT_TRUE(made.exchange->grant);
-  EXPECT_EQ(made.exchange->grant->name, "mail");
+  ASSERT_TRUE(made.exchange->principal.grant);
+  EXPECT_EQ(made.exchange->principal.grant->name, "mail");
   ASSERT_TRUE(made.exchange->audit);
   EXPECT_EQ(made.exchange->audit->action.view(), "queue.pause");
   EXPECT_EQ(made.exchange->audit->target.view(), "mail.a");

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "face/native/access.hpp"
 #include "face/native/native_test_support.hpp"
 
 namespace jobbie::face {
@@ -50,12 +49,6 @@ TEST_F(BackupTest, SaysWhyThereIsNone) {
   EXPECT_GT(running.retry_after_s, 0U);
   expect_problem(answered({.outcome = Outcomes::outpaced, .backup = {}}),
                  {"outpaced", 503, "backup_outpaced", ""});
-}
-
-TEST_F(BackupTest, IsForAdminsOfEverything) {
-  const auto access = native::access_of(http::Method::get, "/api/v1/backup");
-  EXPECT_EQ(access.need, native::Access::Need::scope);
-  EXPECT_EQ(access.scope, model::Scope::admin);
 }
 
 }  // namespace

@@ -18,8 +18,6 @@ namespace {
 
 using base::json::Writer;
 
-constexpr std::array<std::string_view, 6> kActionNames = {"retry", "delete",  "cancel",
-                                                          "move",  "requeue", "change_priority"};
 constexpr std::array<std::string_view, 4> kStatusNames = {"processing", "completed", "cancelled",
                                                           "failed"};
 
@@ -161,7 +159,7 @@ struct BulkReading {
         return read_filter();
       case BulkField::action:
         has_action = true;
-        return body.choice(query.action, kActionNames);
+        return body.choice(query.action, call::kBulkActionNames);
       case BulkField::move_to_queue:
         return body.text(query.queue);
       case BulkField::priority:
@@ -193,15 +191,11 @@ struct BulkReading {
 
 }  // namespace
 
-std::string_view name_of(model::BulkAction action) {
-  return kActionNames.at(static_cast<std::size_t>(action));
-}
-
 void write_bulk(Writer& json, const model::BulkRecord& bulk) {
   json.begin_object();
   json.member("bulk_operation_id").id(bulk.id);
   json.member("status").plain(kStatusNames.at(static_cast<std::size_t>(bulk.status)));
-  json.member("action").plain(name_of(bulk.action));
+  json.member("action").plain(call::name_of(bulk.action));
   if (bulk.action == model::BulkAction::move)
     json.member("move_to_queue").string(bulk.queue.view());
   if (bulk.action == model::BulkAction::change_priority) {
@@ -256,6 +250,16 @@ Outcome bulk_operation(const Input& input) {
   if (auto problem = refuse_parameters(input.request.query))
     return std::unexpected(*std::move(problem));
   return std::make_unique<BulkLookup>(input.inbox, *id);
+}
+
+Outcome bulk_progress(const Input& input) {
+  auto looked_up = bulk_operation(input);
+  const bool as_events =
+      input.request.method == http::Method::get &&
+      input.request.header("accept").find("text/event-stream") != std::string_view::npos;
+  if (!looked_up || !as_events) return looked_up;
+  return std::make_unique<BulkFollow>(
+      BulkFollow{.bulk = base::BulkId::parse(input.id).value(), .principal = {}});
 }
 
 Outcome bulk_operations(const Input& input) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "call/gate.hpp"
 #include "face/exchange.hpp"
 #include "face/native/bulk.hpp"
 #include "face/problem.hpp"
@@ -21,9 +22,9 @@ class Watch final : public call::Call {
     http::Stream stream;
     bool began = false;
   };
-  Watch(call::Inbox& inbox, base::BulkId bulk, call::GrantPtr key, Viewer viewer)
+  Watch(call::Inbox& inbox, base::BulkId bulk, call::Principal who, Viewer viewer)
       : Call(inbox), bulk_(bulk), viewer_(std::move(viewer)) {
-    grant = std::move(key);
+    principal = std::move(who);
   }
 
   void finish() override {
@@ -45,8 +46,7 @@ class Watch final : public call::Call {
  private:
   /// The node tells of it where the call waited; it may also have happened on the way.
   [[nodiscard]] bool is_revoked() const {
-    const call::KeyBoard* board = viewer_.service->keys();
-    return grant && board != nullptr && !board->current()->holds(*grant);
+    return !call::is_still_valid(principal, viewer_.service->keys());
   }
 
   void show(const model::BulkRecord& bulk) {
@@ -65,7 +65,7 @@ class Watch final : public call::Call {
 
   void watch_on(std::uint64_t cursor) {
     call::Service& service = *viewer_.service;
-    auto next = std::make_unique<Watch>(inbox(), bulk_, grant, std::move(viewer_));
+    auto next = std::make_unique<Watch>(inbox(), bulk_, principal, std::move(viewer_));
     next->query = call::BulksQuery{.bulk = bulk_, .seen = cursor};
     service.submit(std::move(next));
     service.flush();
@@ -77,18 +77,13 @@ class Watch final : public call::Call {
 
 }  // namespace
 
-bool wants_progress_events(const http::Request& request) {
-  return request.method == http::Method::get && request.path.ends_with("/progress") &&
-         request.header("accept").find("text/event-stream") != std::string_view::npos;
-}
-
-void stream_progress(base::BulkId bulk, call::GrantPtr grant, call::Service& service,
-                     call::Inbox& inbox, http::Responder responder) {
+void stream_progress(const BulkFollow& wanted, call::Service& service, call::Inbox& inbox,
+                     http::Responder responder) {
   auto watch = std::make_unique<Watch>(
-      inbox, bulk, std::move(grant),
+      inbox, wanted.bulk, wanted.principal,
       Watch::Viewer{
           .service = &service, .responder = std::move(responder), .stream = {}, .began = false});
-  watch->query = call::BulksQuery{.bulk = bulk, .seen = {}};
+  watch->query = call::BulksQuery{.bulk = wanted.bulk, .seen = {}};
   service.submit(std::move(watch));
   service.flush();
 }

@@ -10,12 +10,6 @@ namespace {
 
 constexpr std::string_view kName = "consistency=";
 
-bool is_read(const http::Request& request) {
-  if (!request.path.starts_with("/api/v1/")) return false;
-  return request.method == http::Method::get ||
-         (request.method == http::Method::post && request.path.ends_with("/search"));
-}
-
 }  // namespace
 
 Consistency::Consistency(Consistency&& other) noexcept
@@ -26,7 +20,7 @@ Consistency::Consistency(Consistency&& other) noexcept
 std::expected<Consistency, Problem> take_consistency(const http::Request& request) {
   Consistency out;
   out.request = request;
-  if (!is_read(request) || request.query.find(kName) == std::string_view::npos) return out;
+  if (request.query.find(kName) == std::string_view::npos) return out;
   bool given = false;
   std::string_view left = request.query;
   while (!left.empty()) {

@@ -24,7 +24,7 @@ struct Consistency {
   ~Consistency() = default;
 };
 
-/// Only reads have it: GET, and searches by POST.
+/// Of a request that may have it.
 [[nodiscard]] std::expected<Consistency, Problem> take_consistency(const http::Request& request);
 
 }  // namespace jobbie::face::native

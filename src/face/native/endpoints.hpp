@@ -5,12 +5,14 @@
 #include <expected>
 #include <memory>
 #include <string_view>
+#include <variant>
 
 #include "base/json_writer.hpp"
 #include "call/call.hpp"
 #include "face/answer.hpp"
 #include "face/exchange.hpp"
 #include "face/native/native.hpp"
+#include "face/native/watch.hpp"
 #include "face/problem.hpp"
 #include "http/message.hpp"
 #include "model/records.hpp"
@@ -24,13 +26,27 @@ struct Input {
   std::string_view id;  ///< the path's variable part, decoded
   const NativeOptions& options;
   call::Inbox& inbox;
-  const http::Loop* loop = nullptr;  ///< null: there is no server
-  call::GrantPtr grant = nullptr;    ///< of the caller's key; null: everything is allowed
-  std::string_view second = {};      ///< the path's second variable part
-  base::Instant now = {};            ///< log time, as of a moment ago
+  const http::Loop* loop;  ///< null: there is no server
+  const call::Principal& principal;
+  std::string_view second;  ///< the path's second variable part
+  const call::Service& service;
 };
 
-using Outcome = std::expected<std::unique_ptr<Exchange>, Problem>;
+/// What a request comes to: a call for the node, or a stream. What needs neither is a ReadyAnswer.
+/// Nothing of it has been judged yet.
+using Wanted = std::variant<std::unique_ptr<Exchange>, std::unique_ptr<EventWatch>,
+                            std::unique_ptr<LogFollow>, std::unique_ptr<BulkFollow>>;
+using Outcome = std::expected<Wanted, Problem>;
+
+/// A request that is answered without the node.
+class ReadyAnswer final : public Exchange {
+ public:
+  explicit ReadyAnswer(call::Inbox& inbox) : Exchange(inbox) {}
+  Answer ready;  ///< without a file
+
+ private:
+  void render(Answer& out) const override;
+};
 
 [[nodiscard]] Outcome enqueue(const Input& input);
 [[nodiscard]] Outcome enqueue_batch(const Input& input);
@@ -53,15 +69,7 @@ using Outcome = std::expected<std::unique_ptr<Exchange>, Problem>;
 [[nodiscard]] Outcome error_group(const Input& input);
 [[nodiscard]] Outcome append_logs(const Input& input);
 [[nodiscard]] Outcome job_logs(const Input& input);
-
-/// What GET /api/v1/jobs/{id}/logs asks for.
-struct LogRead {
-  base::JobId job;
-  std::uint64_t after = 0;
-  std::uint64_t limit = 0;
-  bool follow = false;
-};
-[[nodiscard]] std::expected<LogRead, Problem> read_log_read(const Input& input);
+[[nodiscard]] Outcome events(const Input& input);
 
 // Management.
 [[nodiscard]] Outcome queues(const Input& input);
@@ -111,6 +119,7 @@ struct LogRead {
 [[nodiscard]] Outcome list_batches(const Input& input);
 [[nodiscard]] Outcome bulk(const Input& input);
 [[nodiscard]] Outcome bulk_operation(const Input& input);
+[[nodiscard]] Outcome bulk_progress(const Input& input);
 [[nodiscard]] Outcome bulk_operations(const Input& input);
 [[nodiscard]] Outcome cancel_bulk(const Input& input);
 
@@ -140,8 +149,10 @@ void write_batch_record(base::json::Writer& json, const model::BatchRecord& batc
 [[nodiscard]] Outcome deliveries(const Input& input);
 [[nodiscard]] Outcome delivery_retry(const Input& input);
 
-void healthz(Answer& out);
-void readyz(const call::Health& health, Answer& out);
-void root(Answer& out);
+// The node itself.
+[[nodiscard]] Outcome healthz(const Input& input);
+[[nodiscard]] Outcome readyz(const Input& input);
+[[nodiscard]] Outcome root(const Input& input);
+[[nodiscard]] Outcome openapi(const Input& input);
 
 }  // namespace jobbie::face::native

@@ -83,7 +83,7 @@ command::Idempotency idempotency_of(const Input& input) {
   const auto endpoint = base::hash_bytes(request.path);
   return {.key = base::Blob(key),
           .fingerprint = base::hash_bytes(request.body, endpoint),
-          .scope = input.grant ? input.grant->key : base::KeyId{}};
+          .scope = call::owner_of(input.principal)};
 }
 
 /// Bad values are refused before they reach the log.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "call/gate.hpp"
 #include "face/exchange.hpp"
 #include "face/native/log_stream.hpp"
 #include "face/native/sse.hpp"
@@ -133,7 +134,7 @@ void EventHub::watch(http::Responder responder, const EventWatch& wanted) {
   auto stream = responder.stream(std::move(head));
   auto watcher =
       std::make_unique<EventStream>(std::move(stream), wanted, wanted.after.value_or(now));
-  watcher->grant = wanted.grant;
+  watcher->principal = wanted.principal;
   add(number, std::move(watcher));
 }
 
@@ -142,7 +143,7 @@ void EventHub::follow(http::Responder responder, const LogFollow& wanted) {
   const auto number = prepare(responder);
   auto watcher =
       std::make_unique<LogStream>(*this, number, std::move(responder), wanted, feed_->end());
-  watcher->grant = wanted.grant;
+  watcher->principal = wanted.principal;
   add(number, std::move(watcher));
 }
 
@@ -225,7 +226,7 @@ void EventHub::end_revoked() {
   const auto ring = board->current();
   serving_ = true;
   for (auto& [number, watcher] : watchers_)
-    if (watcher != nullptr && watcher->grant && !ring->holds(*watcher->grant)) watcher.reset();
+    if (watcher != nullptr && !call::is_still_valid(watcher->principal, *ring)) watcher.reset();
   serving_ = false;
   forget_ended();
 }

@@ -32,8 +32,8 @@ class Watcher {
   virtual Standing serve(EventPages& pages) = 0;
   /// Nothing was written for a while: a sign of life keeps the connection open.
   virtual void beat() = 0;
-  /// Of the key that the stream was asked for with: when that goes, the stream ends.
-  call::GrantPtr grant;
+  /// Who asked for the stream: when the key goes, the stream ends.
+  call::Principal principal;
 };
 
 /// It must outlive the server whose loop it belongs to; the service must outlive it.

@@ -1,4 +1,4 @@
-// GET /healthz, /readyz and /.
+// GET /healthz, /readyz and /: answers without the node.
 #include <fmt/format.h>
 
 #include "base/json_writer.hpp"
@@ -12,9 +12,24 @@ using base::json::Writer;
 
 }  // namespace
 
-void healthz(Answer& out) { out.body = R"({"status":"ok"})"; }
+void ReadyAnswer::render(Answer& out) const {
+  out.status = ready.status;
+  out.problem = ready.problem;
+  out.body = ready.body;
+  out.type = ready.type;
+  out.etag = ready.etag;
+}
 
-void readyz(const call::Health& health, Answer& out) {
+Outcome healthz(const Input& input) {
+  auto answer = std::make_unique<ReadyAnswer>(input.inbox);
+  answer->ready.body = R"({"status":"ok"})";
+  return answer;
+}
+
+Outcome readyz(const Input& input) {
+  auto answer = std::make_unique<ReadyAnswer>(input.inbox);
+  Answer& out = answer->ready;
+  const auto health = input.service.health();
   const bool ready =
       health.serving && health.leader && health.log_writable && health.database_writable;
   out.status = ready ? 200 : 503;
@@ -28,11 +43,14 @@ void readyz(const call::Health& health, Answer& out) {
   json.member("database_writable").boolean(health.database_writable);
   json.end_object();
   json.end_object();
+  return answer;
 }
 
-void root(Answer& out) {
-  out.body =
+Outcome root(const Input& input) {
+  auto answer = std::make_unique<ReadyAnswer>(input.inbox);
+  answer->ready.body =
       R"({"name":"jobbie","api":"/api/v1","health":"/healthz","ready":"/readyz","metrics":"/metrics","openapi":"/api/v1/openapi.json"})";
+  return answer;
 }
 
 }  // namespace jobbie::face::native

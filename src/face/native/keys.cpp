@@ -61,9 +61,7 @@ class KeyCreated final : public Exchange {
 
 class WhoAmI final : public Exchange {
  public:
-  WhoAmI(const Input& input) : Exchange(input.inbox), auth_(input.options.require_keys) {
-    grant = input.grant;
-  }
+  explicit WhoAmI(const Input& input) : Exchange(input.inbox), auth_(input.options.require_keys) {}
 
  private:
   void render(Answer& out) const override {
@@ -71,17 +69,17 @@ class WhoAmI final : public Exchange {
     json.begin_object();
     json.member("auth").boolean(auth_);
     json.member("key");
-    if (grant) {
+    if (const auto& key = principal.grant) {
       json.begin_object();
-      json.member("id").id(grant->key);
-      json.member("name").string(grant->name);
+      json.member("id").id(key->key);
+      json.member("name").string(key->name);
       json.end_object();
     } else {
       json.null();
     }
-    const bool all = !grant || grant->has(model::Scope::admin);
-    write_scopes(json, all ? model::kAllScopes : grant->scopes);
-    write_texts(json, "queues", grant ? grant->queues : std::vector{base::Blob("*")});
+    const auto permissions = call::permissions_of(principal);
+    write_scopes(json, permissions.scopes);
+    write_texts(json, "queues", permissions.queues);
     json.end_object();
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json_writer.hpp"
+#include "call/gate.hpp"
 #include "face/exchange.hpp"
 #include "face/native/logs.hpp"
 #include "face/native/sse.hpp"
@@ -43,7 +44,7 @@ void LogStream::ask() {
   auto question = std::make_unique<LogQuestion>(hub_, number_);
   question->query =
       call::LogsQuery{.job = wanted_.job, .after = wanted_.after, .limit = kLinesAtOnce};
-  question->caller = wanted_.caller;
+  question->principal.caller = wanted_.principal.caller;
   hub_.service().submit(std::move(question));
   hub_.service().flush();
 }
@@ -77,7 +78,7 @@ void LogStream::take(call::Trouble trouble, const call::Answer& answer) {
   asking_ = false;
   const auto* log = std::get_if<call::JobLog>(&answer);
   const bool failed = trouble != call::Trouble::none || log == nullptr;
-  const bool hidden = !failed && wanted_.grant && !wanted_.grant->allows(log->queue.view());
+  const bool hidden = !failed && !call::may_see(wanted_.principal, log->queue.view());
   if (!begun_ && (failed || !log->found || hidden)) {
     Answer out;
     write(trouble != call::Trouble::none ? problem_of(trouble)

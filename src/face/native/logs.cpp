@@ -5,6 +5,7 @@
 #include "face/body.hpp"
 #include "face/native/endpoints.hpp"
 #include "face/native/settle.hpp"
+#include "face/native/sse.hpp"
 #include "face/native/watch.hpp"
 #include "face/parameters.hpp"
 #include "model/limits.hpp"
@@ -122,6 +123,16 @@ Outcome append_logs(const Input& input) {
   return exchange;
 }
 
+namespace {
+
+/// What GET /api/v1/jobs/{id}/logs asks for.
+struct LogRead {
+  base::JobId job;
+  std::uint64_t after = 0;
+  std::uint64_t limit = 0;
+  bool follow = false;
+};
+
 std::expected<LogRead, Problem> read_log_read(const Input& input) {
   const auto id = base::JobId::parse(input.id);
   if (!id || id->is_nil()) return std::unexpected(not_found("job", input.id));
@@ -137,9 +148,17 @@ std::expected<LogRead, Problem> read_log_read(const Input& input) {
   return read;
 }
 
+}  // namespace
+
 Outcome job_logs(const Input& input) {
   const auto read = read_log_read(input);
   if (!read) return std::unexpected(read.error());
+  if (read->follow) {
+    // A browser that lost its connection says which line it has seen.
+    const auto seen = parse_position(input.request.header("last-event-id"));
+    return std::make_unique<LogFollow>(
+        LogFollow{.job = read->job, .after = seen ? seen->index : read->after, .principal = {}});
+  }
   return std::make_unique<LogPageAnswer>(
       input.inbox, call::LogsQuery{.job = read->job,
                                    .after = read->after,

@@ -64,12 +64,12 @@ struct Shape {
   const base::Blob& (*queue)(const Record& record) = nullptr;
   /// Where a record tells of several queues: how it is written for a key that is not for all.
   void (*write_part)(base::json::Writer& json, const Record& record, base::Instant now,
-                     const call::Grant& grant) = nullptr;
+                     const call::Principal& principal) = nullptr;
 
   void write_for(base::json::Writer& json, const Record& record, base::Instant now,
-                 const call::Grant* grant) const {
-    if (write_part != nullptr && grant != nullptr && !grant->all_queues)
-      write_part(json, record, now, *grant);
+                 const call::Principal& principal) const {
+    if (write_part != nullptr && call::is_restricted(principal))
+      write_part(json, record, now, principal);
     else
       write(json, record, now);
   }
@@ -89,8 +89,8 @@ class ListExchange final : public Exchange {
     json.begin_object();
     json.member(shape_.list).begin_array();
     for (const auto& row : page->rows)
-      if (!shape_.queue || !grant || grant->allows(shape_.queue(row).view()))
-        shape_.write_for(json, row, page->now, grant.get());
+      if (!shape_.queue || may_show(shape_.queue(row)))
+        shape_.write_for(json, row, page->now, principal);
     json.end_array();
     json.member("cursor");
     if (page->more && !page->rows.empty())
@@ -118,7 +118,7 @@ class OneExchange final : public Exchange {
     if (page->rows.empty() || (shape_.queue && !may_show(shape_.queue(page->rows.front()))))
       return face::write(not_found(shape_.what, asked_), out);
     base::json::Writer json(out.body);
-    shape_.write_for(json, page->rows.front(), page->now, grant.get());
+    shape_.write_for(json, page->rows.front(), page->now, principal);
   }
 
   const Shape<Record>& shape_;

@@ -10,10 +10,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/time.hpp"
 #include "call/call.hpp"
+#include "call/gate.hpp"
 #include "face/answer.hpp"
 #include "face/exchange.hpp"
 #include "face/inbox.hpp"
@@ -39,10 +39,10 @@ struct NativeOptions {
 
 namespace native {
 class EventHub;
-struct Access;
+struct BulkFollow;
 struct EventWatch;
-struct Input;
 struct LogFollow;
+struct Route;
 }  // namespace native
 
 /// A request that was read: a call for the node, a stream to begin, or an answer that needs
@@ -55,16 +55,10 @@ struct Prepared {
   std::unique_ptr<Exchange> exchange;  ///< sealed
   std::unique_ptr<native::EventWatch> watch;
   std::unique_ptr<native::LogFollow> follow;
-  Answer answer;  ///< where the others are null
+  std::unique_ptr<native::BulkFollow> progress;
+  Answer answer;                         ///< where the others are null
+  const native::Route* route = nullptr;  ///< null: there is none
 };
-
-/// A method and a pattern of paths, as http::Router takes them.
-struct RouteName {
-  http::Method method = http::Method::get;
-  std::string_view pattern;
-};
-/// All that the face answers, for those who must know every route.
-[[nodiscard]] std::vector<RouteName> native_routes();
 
 /// Thread-safe as far as http::Handler asks: each loop's requests on that loop's thread. It must
 /// outlive the server, and the service must outlive it.
@@ -75,28 +69,24 @@ class Native final : public http::Handler {
   ~Native() override;
 
   void handle(const http::Request& request, http::Responder responder) override;
-  [[nodiscard]] std::optional<std::size_t> body_limit(http::Method method,
-                                                      std::string_view path) const override;
-  [[nodiscard]] http::AnswerBound answer_bound(http::Method method,
-                                               std::string_view path) const override;
+  [[nodiscard]] http::RequestBounds bounds(http::Method method,
+                                           std::string_view path) const override;
 
   /// The first half of handle(). The exchange will come back to `inbox`.
   [[nodiscard]] Prepared prepare(const http::Request& request, call::Inbox& inbox,
                                  const http::Loop* loop = nullptr);
 
  private:
-  std::optional<Problem> admit(const http::Request& request, std::size_t route,
-                               const http::Loop* loop, call::GrantPtr& grant);
-  void answer_here(const http::Request& request, std::size_t route, const call::GrantPtr& grant,
-                   Prepared& prepared) const;
-  void ask_endpoint(const native::Input& input, std::size_t route, Prepared& prepared) const;
+  struct Asked;
+  void read(const Asked& asked, Prepared& prepared);
+  [[nodiscard]] call::KeyView& key_view(const http::Loop* loop);
   LoopInbox& inbox_of(http::Loop& loop);
   native::EventHub& hub_of(http::Loop& loop);
 
   call::Service& service_;
   Options options_;
-  http::Router router_;
-  std::vector<native::Access> access_;  ///< by route
+  call::Gate gate_;
+  http::Router router_;  ///< of native::routes()
   /// By loop; each is made and used on its loop's thread alone.
   std::array<std::unique_ptr<LoopInbox>, http::kMaxThreads> inboxes_;
   std::array<std::unique_ptr<native::EventHub>, http::kMaxThreads> hubs_;

@@ -62,14 +62,15 @@ TEST_F(NativeTest, TellsHealth) {
 }
 
 TEST_F(NativeTest, AllowsLargerBodiesWhereManyJobsCome) {
-  EXPECT_GT(native_.body_limit(Method::post, "/api/v1/enqueue"), std::size_t{1} << 20);
-  EXPECT_EQ(native_.body_limit(Method::post, "/api/v1/enqueue/batch"), std::size_t{32} << 20);
-  EXPECT_EQ(native_.body_limit(Method::post, "/nothing"), std::nullopt);
+  EXPECT_GT(native_.bounds(Method::post, "/api/v1/enqueue").body_bytes, std::size_t{1} << 20);
+  EXPECT_EQ(native_.bounds(Method::post, "/api/v1/enqueue/batch").body_bytes,
+            std::size_t{32} << 20);
+  EXPECT_EQ(native_.bounds(Method::post, "/nothing").body_bytes, std::nullopt);
 }
 
 TEST_F(NativeTest, TellsWhichAnswersMayBeLarge) {
   const auto bytes = [&](Method method, std::string_view path) {
-    return native_.answer_bound(method, path).bytes;
+    return native_.bounds(method, path).answer.bytes;
   };
   for (const auto* path : {"/api/v1/enqueue", "/api/v1/ack/job_01", "/api/v1/fail/job_01"})
     EXPECT_LE(bytes(Method::post, path), http::kSmallAnswerBytes) << path;
@@ -80,8 +81,8 @@ TEST_F(NativeTest, TellsWhichAnswersMayBeLarge) {
     EXPECT_GE(bytes(Method::post, path), std::size_t{1} << 20) << path;
   EXPECT_GE(bytes(Method::post, "/api/v1/jobs/search"), std::size_t{8} << 20);
   // A fetch may wait for a minute, and there may be thousands: what they wait for takes no room.
-  EXPECT_TRUE(native_.answer_bound(Method::post, "/api/v1/fetch").waits);
-  EXPECT_FALSE(native_.answer_bound(Method::get, "/api/v1/jobs/job_01").waits);
+  EXPECT_TRUE(native_.bounds(Method::post, "/api/v1/fetch").answer.waits);
+  EXPECT_FALSE(native_.bounds(Method::get, "/api/v1/jobs/job_01").answer.waits);
 }
 
 TEST_F(NativeTest, LooksUpJobs) {

@@ -1,6 +1,7 @@
 // GET /api/v1/openapi.json.
 #include "face/native/openapi.hpp"
 
+#include "face/native/endpoints.hpp"
 #include "face/parameters.hpp"
 
 namespace jobbie::face::native {
@@ -26,13 +27,17 @@ std::string openapi_json() {
   return out;
 }
 
-void openapi(const http::Request& request, Answer& out) {
-  if (auto problem = refuse_parameters(request.query)) return write(*problem, out);
-  out.etag = openapi_document().etag;
-  if (has_tag(request.header("if-none-match"), out.etag))
-    out.status = 304;
+/// The document, or 304 for who has it.
+Outcome openapi(const Input& input) {
+  if (auto problem = refuse_parameters(input.request.query))
+    return std::unexpected(*std::move(problem));
+  auto answer = std::make_unique<ReadyAnswer>(input.inbox);
+  answer->ready.etag = openapi_document().etag;
+  if (has_tag(input.request.header("if-none-match"), answer->ready.etag))
+    answer->ready.status = 304;
   else
-    out.body = openapi_json();
+    answer->ready.body = openapi_json();
+  return answer;
 }
 
 }  // namespace jobbie::face::native

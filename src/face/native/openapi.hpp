@@ -5,9 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "face/answer.hpp"
-#include "http/message.hpp"
-
 namespace jobbie::face::native {
 
 struct OpenApi {
@@ -16,8 +13,5 @@ struct OpenApi {
 };
 [[nodiscard]] OpenApi openapi_document();
 [[nodiscard]] std::string openapi_json();
-
-/// GET /api/v1/openapi.json: the document, or 304 for who has it.
-void openapi(const http::Request& request, Answer& out);
 
 }  // namespace jobbie::face::native

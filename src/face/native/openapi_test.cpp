@@ -4,16 +4,18 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <set>
+#include <map>
+#include <string>
 
 #include "base/json_reader.hpp"
-#include "face/native/access.hpp"
 #include "face/native/native_test_support.hpp"
+#include "face/native/routes.hpp"
 
 namespace jobbie::face {
 namespace {
 
-using Operations = std::set<std::string>;
+/// With their summaries.
+using Operations = std::map<std::string, std::string>;
 
 /// `GET /api/v1/jobs/{}`: what a variable part is called does not matter.
 std::string operation(std::string_view method, std::string_view path) {
@@ -30,8 +32,8 @@ std::string operation(std::string_view method, std::string_view path) {
 
 Operations routed() {
   Operations out;
-  for (const auto& route : native_routes())
-    out.insert(operation(http::method_name(route.method), route.pattern));
+  for (const auto& route : native::routes())
+    out.emplace(operation(http::method_name(route.method), route.pattern), route.summary);
   return out;
 }
 
@@ -51,7 +53,10 @@ void add_path(base::json::Reader& json, const std::string& path, Operations& out
     const auto responses = base::json::member(raw, "responses").value_or("{}");
     if (!status.empty() && !base::json::member(responses, status)) continue;
     std::ranges::transform(method, method.begin(), [](char c) { return char(c - 'a' + 'A'); });
-    EXPECT_TRUE(out.insert(operation(method, path)).second) << method << " " << path;
+    auto summary = base::json::member(raw, "summary").value_or("\"\"");
+    EXPECT_GT(summary.size(), 2U) << method << " " << path << " has no summary";
+    summary = summary.substr(1, summary.size() - 2);
+    EXPECT_TRUE(out.emplace(operation(method, path), summary).second) << method << " " << path;
   }
 }
 
@@ -77,7 +82,7 @@ Operations described(std::string_view status = {}) {
 
 std::string missing(const Operations& from, const Operations& in) {
   std::string out;
-  for (const auto& one : from)
+  for (const auto& [one, summary] : from)
     if (!in.contains(one)) out += "\n  " + one;
   return out;
 }
@@ -90,20 +95,25 @@ TEST_F(OpenApiTest, DescribesEveryRouteAndNoOther) {
   EXPECT_EQ(missing(described(), routed()), "") << "operations that no route answers";
 }
 
+TEST_F(OpenApiTest, SaysOfEveryRouteWhatTheTableSays) {
+  const auto document = described();
+  for (const auto& [name, summary] : routed())
+    if (const auto found = document.find(name); found != document.end())
+      EXPECT_EQ(found->second, summary) << name;
+}
+
 TEST_F(OpenApiTest, TellsWhichOperationsAskForKeys) {
   Operations keyed;
   Operations scoped;
   Operations open;
-  for (const auto& route : native_routes()) {
-    using Need = native::Access::Need;
-    const auto need = native::access_of(route.method, route.pattern).need;
+  for (const auto& route : native::routes()) {
     const auto name = operation(http::method_name(route.method), route.pattern);
-    (need == Need::nothing ? open : keyed).insert(name);
-    if (need == Need::scope) scoped.insert(name);
+    (route.action.access.is_open() ? open : keyed).emplace(name, route.summary);
+    if (route.action.access.asks_for_scope()) scoped.emplace(name, route.summary);
   }
   EXPECT_EQ(missing(keyed, described("401")), "");
   EXPECT_EQ(missing(scoped, described("403")), "");
-  for (const auto& one : open) EXPECT_FALSE(described("401").contains(one)) << one;
+  for (const auto& [one, summary] : open) EXPECT_FALSE(described("401").contains(one)) << one;
 }
 
 TEST_F(OpenApiTest, IsGivenOnceToWhoKeepsIt) {

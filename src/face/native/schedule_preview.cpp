@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "base/rfc3339.hpp"
-#include "face/native/access.hpp"
 #include "face/native/manage.hpp"
 #include "face/native/schedule_reader.hpp"
 #include "model/cron.hpp"
@@ -85,16 +84,6 @@ class PreviewExchange final : public Exchange {
   std::size_t count_;
 };
 
-/// An answer that needs no node.
-class ReadyAnswer final : public Exchange {
- public:
-  using Exchange::Exchange;
-  std::string text;
-
- private:
-  void render(Answer& out) const override { out.body = text; }
-};
-
 /// What is to be previewed, as the request tells it.
 struct Preview {
   base::Blob cron;
@@ -152,11 +141,11 @@ Outcome preview(const Input& input) {
   if (!cron)
     return std::unexpected(Problem{
         .status = 422, .code = "invalid", .detail = cron.error().message + ".", .field = "cron"});
-  const auto after = wanted.after.ms != 0 ? wanted.after : input.now;
+  const auto after = wanted.after.ms != 0 ? wanted.after : input.service.now();
   const auto zone = zone_rules(wanted.zone ? wanted.zone.view() : "UTC", after);
   if (!zone) return std::unexpected(zone.error());
   auto exchange = std::make_unique<ReadyAnswer>(input.inbox);
-  Writer json(exchange->text);
+  Writer json(exchange->ready.body);
   write_preview(json, *cron, *zone, after, static_cast<std::size_t>(wanted.count));
   return exchange;
 }

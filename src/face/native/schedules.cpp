@@ -101,7 +101,8 @@ std::expected<model::ScheduleSpec, Problem> read_spec(const Input& input) {
   model::ScheduleSpec spec;
   Body body(input.request.body);
   ScheduleReader reader(body, input.options.max_payload_bytes);
-  if (!reader.read(spec, input.now) || !body.finish()) return std::unexpected(body.problem());
+  if (!reader.read(spec, input.service.now()) || !body.finish())
+    return std::unexpected(body.problem());
   return spec;
 }
 
@@ -185,7 +186,7 @@ Outcome schedule_patch(const Input& input) {
   command::UpdateSchedule update{.schedule = *id, .spec = {}};
   Body body(input.request.body);
   ScheduleReader reader(body, input.options.max_payload_bytes);
-  if (!reader.read_part(update.spec, update.fields, input.now) || !body.finish())
+  if (!reader.read_part(update.spec, update.fields, input.service.now()) || !body.finish())
     return std::unexpected(body.problem());
   if (update.fields == 0) return show_schedule(input, *id);  // nothing is to change
   return call_with(std::make_unique<ScheduleExchange>(input.inbox, 200), std::move(update));

@@ -1,7 +1,12 @@
 // GET /api/v1/events: which events a client wants to see.
 #include "face/native/watch.hpp"
 
+#include <memory>
+#include <utility>
+
 #include "base/glob.hpp"
+#include "call/gate.hpp"
+#include "face/native/endpoints.hpp"
 #include "face/native/sse.hpp"
 #include "face/parameters.hpp"
 
@@ -35,7 +40,7 @@ std::optional<Problem> read_types(std::string_view list, std::uint64_t& out) {
 bool EventWatch::wants(const command::Event& event) const {
   if (types != 0 && (types >> static_cast<unsigned>(event.type) & 1) == 0) return false;
   if (!job.is_nil() && event.job != job) return false;
-  if (grant && !grant->allows(event.queue.view())) return false;
+  if (!call::may_see(principal, event.queue.view())) return false;
   return queue.empty() || base::glob_match(queue, event.queue.view());
 }
 
@@ -66,6 +71,12 @@ std::expected<EventWatch, Problem> read_event_watch(const http::Request& request
     watch.lost = !watch.after;
   }
   return watch;
+}
+
+Outcome events(const Input& input) {
+  auto watch = read_event_watch(input.request);
+  if (!watch) return std::unexpected(std::move(watch).error());
+  return std::make_unique<EventWatch>(*std::move(watch));
 }
 
 }  // namespace jobbie::face::native

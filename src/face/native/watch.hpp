@@ -8,7 +8,7 @@
 
 #include "base/id.hpp"
 #include "call/event_feed.hpp"
-#include "call/keys.hpp"
+#include "call/principal.hpp"
 #include "face/problem.hpp"
 #include "http/message.hpp"
 
@@ -21,7 +21,7 @@ struct EventWatch {
   base::JobId job;                           ///< nil: all
   std::optional<call::EventPosition> after;  ///< what the client has seen; nothing: it begins now
   bool lost = false;                         ///< it named a place that is none of ours
-  call::GrantPtr grant;                      ///< null: all queues may be seen
+  call::Principal principal;                 ///< what it may not see is left out
 
   [[nodiscard]] bool wants(const command::Event& event) const;
 };
@@ -29,9 +29,14 @@ struct EventWatch {
 /// GET /api/v1/jobs/{id}/logs?follow=true.
 struct LogFollow {
   base::JobId job;
-  std::uint64_t after = 0;         ///< lines up to this one have been seen
-  call::GrantPtr grant = nullptr;  ///< null: all queues may be seen
-  std::uint64_t caller = 0;        ///< as call::Call has it
+  std::uint64_t after = 0;  ///< lines up to this one have been seen
+  call::Principal principal;
+};
+
+/// GET /api/v1/bulk/{id}/progress, as events.
+struct BulkFollow {
+  base::BulkId bulk;
+  call::Principal principal;
 };
 
 [[nodiscard]] std::expected<EventWatch, Problem> read_event_watch(const http::Request& request);

@@ -1,6 +1,4 @@
 // GET and POST /api/v1/workers, GET and DELETE /api/v1/workers/{id}.
-#include <algorithm>
-
 #include "face/native/manage.hpp"
 #include "model/limits.hpp"
 
@@ -9,9 +7,8 @@ namespace {
 
 using base::json::Writer;
 
-/// `grant` null: the caller's key is for all queues.
 void write_worker(Writer& json, const model::WorkerRecord& worker, base::Instant now,
-                  const call::Grant* grant) {
+                  const call::Principal& principal) {
   const auto& spec = worker.spec;
   const auto stated = [&json](std::string_view name, std::uint32_t value) {
     json.member(name);
@@ -25,8 +22,7 @@ void write_worker(Writer& json, const model::WorkerRecord& worker, base::Instant
   write_text(json, "hostname", spec.hostname);
   write_text(json, "name", spec.name);
   auto queues = spec.queues;
-  const auto is_hidden = [&](const base::Blob& queue) { return !grant->meets(queue.view()); };
-  if (grant != nullptr) std::erase_if(queues, is_hidden);
+  call::hide_foreign_queues(principal, queues);
   write_texts(json, "queues", queues);
   write_texts(json, "roles", spec.roles);
   write_texts(json, "tags", spec.tags);
@@ -35,9 +31,8 @@ void write_worker(Writer& json, const model::WorkerRecord& worker, base::Instant
   stated("ram_mb", spec.ram_mb);
   json.member("draining").boolean(spec.draining);
   // How many of its jobs are in which queue is not known.
-  const auto is_covered = [&](const base::Blob& queue) { return grant->covers(queue.view()); };
   json.member("active");
-  if (grant == nullptr || std::all_of(spec.queues.begin(), spec.queues.end(), is_covered))
+  if (call::may_see_all(principal, spec.queues))
     json.number(worker.active);
   else
     json.null();
@@ -51,10 +46,11 @@ constexpr Shape<model::WorkerRecord> kWorkerShape{
     .list = "workers",
     .what = "worker",
     .write = [](Writer& json, const model::WorkerRecord& worker,
-                base::Instant now) { write_worker(json, worker, now, nullptr); },
+                base::Instant now) { write_worker(json, worker, now, {}); },
     .name = [](const model::WorkerRecord& worker) { return std::string(worker.spec.id.view()); },
-    .write_part = [](Writer& json, const model::WorkerRecord& worker, base::Instant now,
-                     const call::Grant& grant) { write_worker(json, worker, now, &grant); }};
+    .write_part =
+        [](Writer& json, const model::WorkerRecord& worker, base::Instant now,
+           const call::Principal& principal) { write_worker(json, worker, now, principal); }};
 
 constexpr Fields kWorkerFields(
     std::to_array<std::string_view>({"worker_id", "hostname", "name", "queues", "roles", "tags",
