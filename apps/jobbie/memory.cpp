@@ -39,10 +39,8 @@ node::HeapUse heap_use() {
   std::uint64_t epoch = 1;  // figures are as of the last time that this was written
   std::size_t size = sizeof(epoch);
   mallctl("epoch", &epoch, &size, &epoch, size);
-  const auto mapped = figure("stats.mapped");
-  const auto active = figure("stats.active");
-  return {.allocated = figure("stats.allocated"),
-          .reusable = figure("stats.retained") + (mapped > active ? mapped - active : 0)};
+  // Not what is mapped and free in one of the arenas: the threads of the others cannot use it.
+  return {.allocated = figure("stats.allocated"), .reusable = figure("stats.retained")};
 }
 
 /// The number by which jemalloc means all of its arenas.

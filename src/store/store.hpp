@@ -215,8 +215,9 @@ class Store {
   [[nodiscard]] base::Result<void> put_others_aside();
 
   /// What stands in the way: `disk_full`, `disk_error`, `database_busy` and `out_of_memory` pass by
-  /// themselves, for the writer tries again every second, for memory more often. `corrupt_database`, `database_gone` and `sync_failed`
-  /// stay. A lookup that failed leaves its error here too.
+  /// themselves, for the writer tries again every second, for memory more often.
+  /// `corrupt_database`, `database_gone` and `sync_failed` stay. A lookup that failed leaves its
+  /// error here too.
   [[nodiscard]] std::optional<base::Error> trouble() const;
   /// Somebody has met damage in the file: what is handed over from now on may never be written.
   [[nodiscard]] bool is_damaged() const;
